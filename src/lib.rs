@@ -1,0 +1,20 @@
+//! Tailwater lets browsers and programs watch MongoDB collections over SSE and WebSocket.
+//!
+//! Modules in reading order, from the process down to pure data. Imports point down this list only;
+//! `tests/it/layering.rs` holds the rule.
+//!
+//! | module | answers |
+//! |---|---|
+//! | [`config`] | what the operator asked for |
+//! | [`definition`] | what a stream, as declared, means |
+//! | [`query`] | does this document match, exactly as MongoDB would say |
+//! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
+//! | [`change`] | one change event: its position, its frames |
+//! | [`mongod`] | a local mongod for `dev` and the tests |
+
+pub mod config;
+pub mod definition;
+pub mod query;
+pub mod json;
+pub mod change;
+pub mod mongod;
