@@ -1,1 +1,28 @@
-//! (json)
+//! BSON as JSON text in every `jsonMode`.
+//!
+//! Writing ([`write_document`], [`write_value`]) walks raw bytes and never builds a document: a
+//! change is encoded once for each mode it is watched in, so this is the hot path. It trusts
+//! nothing: malformed bytes are an error, invalid UTF-8 becomes U+FFFD, and every mode but
+//! [`JsonMode::Shell`] yields text that any JSON parser reads.
+//!
+//! Extended JSON has no escape for user data that looks like a type wrapper, such as a stored
+//! document `{"$oid": "zz"}`. It is written as it is; a reader of Extended JSON may refuse it or
+//! take it for the type it imitates.
+
+mod date;
+mod error_body;
+mod forms;
+mod mode;
+mod number;
+mod regex_literal;
+mod text;
+mod walk;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error_body::error_body;
+pub use mode::{JsonMode, UnknownMode};
+pub use walk::JsonError;
+pub use writer::{MAX_DEPTH, write_document, write_value};
