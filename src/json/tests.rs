@@ -1,7 +1,9 @@
-//! What writing promises.
+//! What writing and reading promise together.
 
 mod forms;
 mod odd;
+mod properties;
+mod reading;
 
 use bson::raw::{RawDocument, RawDocumentBuf};
 use bson::{Bson, Document, doc};
