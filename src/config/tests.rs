@@ -1,6 +1,7 @@
 //! What operators write, and what comes of it.
 
 mod auth;
+mod documents;
 mod malformed;
 mod mounts;
 mod precedence;
