@@ -1,1 +1,37 @@
-//! (definition)
+//! What a stream, as declared in a collection's metadata, means. Pure: no MongoDB, no HTTP.
+//!
+//! [`StreamDefs::parse`] reads the metadata's `streams` into [`StreamDef`]s; a request's
+//! [`Parameters`] become [`Variables`]; both together resolve to [`ResolvedStage`]s and a
+//! [`NotifyWhen`]. What a definition may contain is checked when it is declared and again after
+//! its variables are filled in.
+
+mod allowed;
+mod bind;
+mod bounds;
+mod coerce;
+mod error;
+mod escape;
+mod event_path;
+mod guard;
+mod lookup;
+pub mod names;
+mod notify;
+mod parameters;
+mod path;
+mod place;
+mod stage;
+mod suggest;
+mod var;
+mod variables;
+mod violation;
+
+pub use bind::{BindError, Bound, ResolvedStage};
+pub use error::DefinitionError;
+pub use escape::{escape_stages, unescape};
+pub use notify::{NotifyEntry, NotifyTemplate, NotifyWhen};
+pub use parameters::{Parameters, RESERVED};
+pub use path::{FieldPath, Segment};
+pub use stage::StageTemplate;
+pub use var::VarRef;
+pub use variables::{VariableError, Variables};
+pub use violation::{SecurityViolation, ViolationKind};

@@ -12,9 +12,9 @@
 //! | [`change`] | one change event: its position, its frames |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
+pub mod change;
 pub mod config;
 pub mod definition;
-pub mod query;
 pub mod json;
-pub mod change;
 pub mod mongod;
+pub mod query;
