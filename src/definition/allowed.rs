@@ -51,3 +51,6 @@ fn default_of(placeholder: &Document) -> Option<&Bson> {
 fn unsupported(operator: &str, reason: impl Into<String>) -> Finding {
     Finding::forbidden(ViolationKind::UnsupportedOperator, operator, reason)
 }
+
+#[cfg(test)]
+mod tests;

@@ -185,3 +185,6 @@ impl BindError {
         Self::Invalid { location: error.path.to_string(), reason: error.reason }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,3 +143,100 @@ fn check_constant(value: &Bson) -> Result<(), DefinitionError> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use bson::{bson, oid::ObjectId};
+
+    use super::*;
+    use crate::definition::parameters::Parameters;
+
+    fn bind(template: Bson, query: &[(&str, &str)], avars: Bson) -> Result<NotifyWhen, BindError> {
+        let parameters = Parameters::from_query(query.iter().copied()).unwrap();
+        let variables = Variables::client(&parameters, Some(avars)).unwrap();
+        let variables =
+            variables.predefine_user(bson!({"_id": "joe", "team": {"_id": 7}, "evil": {"$ne": 1}}));
+        NotifyTemplate::parse(&template).unwrap().bind(&variables)
+    }
+
+    #[test]
+    fn values_keep_the_type_they_were_bound_with() {
+        let oid = ObjectId::new();
+        let tid = |value: Bson| bson!({"fullDocument::tenantId": value});
+        let var = || tid(bson!({"$var": "tid"}));
+        for (template, query, avars, expected) in [
+            (var(), vec![("tid", "acme")], bson!({}), vec![bson!("acme")]),
+            (var(), vec![("tid", "42")], bson!({}), vec![bson!("42"), bson!(42_i64)]),
+            (var(), vec![("tid", "")], bson!({}), vec![bson!("")]),
+            (var(), vec![], bson!({"tid": "42"}), vec![bson!("42")]),
+            (var(), vec![], bson!({"tid": 42}), vec![bson!(42)]),
+            (var(), vec![("tid", "42")], bson!({"tid": "acme"}), vec![bson!("acme")]),
+            (var(), vec![], bson!({"tid": null}), vec![Bson::Null]),
+            (var(), vec![], bson!({"tid": oid}), vec![oid.into()]),
+            (var(), vec![], bson!({"tid": [1, 2]}), vec![bson!([1, 2])]),
+            (tid(bson!({"_$var": "tid"})), vec![("tid", "a")], bson!({}), vec![bson!("a")]),
+            (
+                tid(bson!({"$var": "tid", "note": 1})),
+                vec![("tid", "a")],
+                bson!({}),
+                vec![bson!("a")],
+            ),
+            (tid(bson!({"$var": ["tid", "42"]})), vec![], bson!({}), vec![bson!("42")]),
+            (tid(bson!({"$var": ["tid", 7]})), vec![("tid", "a")], bson!({}), vec![bson!("a")]),
+            (tid(bson!({"$var": "o.t[0]"})), vec![], bson!({"o": {"t": ["x"]}}), vec![bson!("x")]),
+            (tid(bson!({"$var": "@user.team._id"})), vec![], bson!({}), vec![bson!(7)]),
+            (tid(bson!("acme")), vec![], bson!({}), vec![bson!("acme")]),
+            (tid(bson!({"a": 1})), vec![], bson!({}), vec![bson!({"a": 1})]),
+        ] {
+            let entry = NotifyEntry {
+                path: "fullDocument.tenantId".to_owned(),
+                top: "fullDocument".to_owned(),
+                any_of: expected,
+            };
+            let bound = bind(template.clone(), &query, avars).unwrap();
+            assert_eq!(bound.entries, [entry], "{template}");
+        }
+    }
+
+    #[test]
+    fn several_entries_all_hold() {
+        let template = bson!({"fullDocument::a": {"$var": "x"}, "operationType": "insert"});
+        let bound = bind(template, &[("x", "1")], bson!({})).unwrap();
+        let paths: Vec<&str> = bound.entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!(paths, ["fullDocument.a", "operationType"]);
+    }
+
+    #[test]
+    fn unbound_is_never_everything() {
+        for (name, query) in
+            [("tid", vec![]), ("tid", vec![("TID", "x")]), ("@user.x", vec![]), ("@now", vec![])]
+        {
+            let template = bson!({"fullDocument::a": "x", "fullDocument::t": {"$var": name}});
+            let error = bind(template, &query, bson!({})).unwrap_err();
+            assert_eq!(error.to_string(), format!("variable {name} not bound"));
+        }
+        let evil = bind(bson!({"fullDocument::t": {"$var": "@user.evil"}}), &[], bson!({}));
+        assert!(matches!(evil, Err(BindError::NotData { .. })));
+    }
+
+    #[test]
+    fn other_shapes_are_refused() {
+        for (template, place) in [
+            (bson!(1), ""),
+            (bson!([]), ""),
+            (bson!({}), ""),
+            (bson!({"fullDocument::": {"$var": "x"}}), "fullDocument::"),
+            (bson!({"_id::_data": {"$var": "x"}}), "_id::_data"),
+            (bson!({"a::b": {"$var": 1}}), "a::b.$var"),
+            (bson!({"a::b": {"$var": ["x"]}}), "a::b.$var"),
+            (bson!({"a::b": {"$var": ""}}), "a::b.$var"),
+            (bson!({"a::b": {"$var": "['@user']"}}), "a::b.$var"),
+            (bson!({"a::b": {"$var": ["x", {"$gt": 1}]}}), "a::b.$var[1]"),
+            (bson!({"a::b": {"$in": [1]}}), "a::b"),
+            (bson!({"a::b": {"c": {"$gt": 1}}}), "a::b"),
+        ] {
+            let error = NotifyTemplate::parse(&template).unwrap_err();
+            assert_eq!(error.path.to_string(), place, "{template}");
+        }
+    }
+}
