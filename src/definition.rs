@@ -13,6 +13,7 @@ mod error;
 mod escape;
 mod event_path;
 mod fields;
+pub mod file;
 mod guard;
 mod lookup;
 pub mod names;
@@ -44,3 +45,6 @@ pub use uses::VariableUse;
 pub use var::VarRef;
 pub use variables::{VariableError, Variables};
 pub use violation::{SecurityViolation, ViolationKind};
+
+#[cfg(test)]
+mod properties;

@@ -71,6 +71,7 @@ pub enum BindError {
 }
 
 /// Resolves the declared stages: optional ones are chosen, variables filled in, the result checked.
+/// A stage that is left out leaves no trace; shared cursors are compared by the stages that are there.
 pub(crate) fn bind_stages(
     templates: &[StageTemplate],
     variables: &Variables,
@@ -135,8 +136,7 @@ impl<'a> Filling<'a> {
     fn value_of(&mut self, var: &VarRef, place: Place) -> Result<Bson, BindError> {
         self.bound_by = self.bound_by.max(Bound::by(&var.name));
         match data_of(&var.name, self.variables)? {
-            Some(found) if place == Place::Expression => Ok(literal(found.value())),
-            Some(found) => Ok(found.value().clone()),
+            Some(found) => Ok(quoted(found.value(), place)),
             // A default is the definition's own text: it may be an expression.
             None => var.default.clone().ok_or_else(|| BindError::NotBound(var.name.clone())),
         }
@@ -159,17 +159,33 @@ pub(crate) fn data_of<'a>(
     Ok(found)
 }
 
-/// A bound value in an expression: MongoDB must not read `"$fullDocument.secret"` as a path.
+/// A bound value in its place: in an expression MongoDB must not read `"$fullDocument.secret"` as a
+/// path.
+fn quoted(value: &Bson, place: Place) -> Bson {
+    match (place, value) {
+        (Place::Fields, Bson::Document(fields)) => each_literal(fields),
+        (Place::Fields | Place::Expression, value) => literal(value),
+        _ => value.clone(),
+    }
+}
+
 fn literal(value: &Bson) -> Bson {
     match value {
-        Bson::String(text) => doc! {"$literal": text}.into(),
         Bson::Array(items) => Bson::Array(items.iter().map(literal).collect()),
-        Bson::Document(fields) => {
-            let fields = fields.iter().map(|(field, value)| (field.clone(), literal(value)));
-            Bson::Document(fields.collect())
-        }
+        Bson::Document(fields) if is_object_expression(fields) => each_literal(fields),
+        Bson::String(_) | Bson::Document(_) => doc! {"$literal": value}.into(),
         other => other.clone(),
     }
+}
+
+fn each_literal(fields: &Document) -> Bson {
+    let fields = fields.iter().map(|(field, value)| (field.clone(), literal(value)));
+    Bson::Document(fields.collect())
+}
+
+/// MongoDB takes an empty object, or a field name with a dot, only as a literal.
+fn is_object_expression(fields: &Document) -> bool {
+    !fields.is_empty() && !fields.keys().any(|field| field.is_empty() || field.contains('.'))
 }
 
 impl BindError {
@@ -187,4 +203,5 @@ impl BindError {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests;

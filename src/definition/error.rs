@@ -15,7 +15,7 @@ pub struct DefinitionError {
     pub reason: String,
     /// Set when a forbidden stage or operator is the reason: opening such a stream is answered
     /// with `403` and this text, anything else with the plain reason.
-    pub violation: Option<SecurityViolation>,
+    pub violation: Option<Box<SecurityViolation>>,
 }
 
 impl DefinitionError {
@@ -35,7 +35,9 @@ impl From<Finding> for DefinitionError {
     fn from(finding: Finding) -> Self {
         let (reason, location) = (finding.fault.to_string(), finding.location());
         let violation = match finding.fault {
-            Fault::Forbidden(forbidden) => Some(SecurityViolation::new(location, forbidden)),
+            Fault::Forbidden(forbidden) => {
+                Some(Box::new(SecurityViolation::new(location, forbidden)))
+            }
             Fault::Malformed(_) => None,
         };
         Self { path: finding.path, reason, violation }

@@ -145,6 +145,7 @@ fn check_constant(value: &Bson) -> Result<(), DefinitionError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests {
     use bson::{bson, oid::ObjectId};
 
@@ -153,7 +154,7 @@ mod tests {
 
     fn bind(template: Bson, query: &[(&str, &str)], avars: Bson) -> Result<NotifyWhen, BindError> {
         let parameters = Parameters::from_query(query.iter().copied()).unwrap();
-        let variables = Variables::client(&parameters, Some(avars)).unwrap();
+        let variables = Variables::client(&parameters, Some(&avars)).unwrap();
         let variables =
             variables.predefine_user(bson!({"_id": "joe", "team": {"_id": 7}, "evil": {"$ne": 1}}));
         NotifyTemplate::parse(&template).unwrap().bind(&variables)

@@ -7,6 +7,8 @@ pub(crate) enum Place {
     Pipeline,
     /// In `$match`: values are compared as they stand.
     Query,
+    /// The argument of a stage that computes: its keys are paths, each with an expression.
+    Fields,
     /// In an expression: a string that starts with `$` is a field path.
     Expression,
     /// In `$literal` or `$unset`: never evaluated.
@@ -20,9 +22,9 @@ impl Place {
             (Self::Pipeline, "$match") => Self::Query,
             (Self::Pipeline, "$unset") => Self::Data,
             // Every other stage computes; an unknown one is refused, but is read strictly until then.
-            (Self::Pipeline, _) => Self::Expression,
-            (Self::Query, "$expr") => Self::Expression,
-            (Self::Expression, "$literal") => Self::Data,
+            (Self::Pipeline, _) => Self::Fields,
+            (Self::Fields, "$literal") | (Self::Expression, "$literal") => Self::Data,
+            (Self::Fields, _) | (Self::Query, "$expr") => Self::Expression,
             (place, _) => place,
         }
     }

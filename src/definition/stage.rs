@@ -135,6 +135,7 @@ fn optional_shape() -> DefinitionError {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests {
     use bson::{bson, doc};
 
@@ -142,7 +143,7 @@ mod tests {
     use crate::definition::parameters::Parameters;
 
     fn chosen(element: Bson, avars: Option<Bson>) -> Option<Document> {
-        let variables = Variables::client(&Parameters::default(), avars).unwrap();
+        let variables = Variables::client(&Parameters::default(), avars.as_ref()).unwrap();
         let variables = variables.predefine_user(Bson::Null);
         StageTemplate::parse(&element).unwrap().choose(&variables).cloned()
     }
@@ -193,7 +194,7 @@ mod tests {
             (bson!({"$ifvar": ["x", null]}), "$ifvar[1]"),
             (bson!({"$ifvar": ["x", [(stage.clone())]]}), "$ifvar[1]"),
             (bson!({"$ifvar": ["x", (stage.clone()), "y"]}), "$ifvar[2]"),
-            (bson!({"$ifvar": ["x", {"$ifvar": ["y", (stage.clone())]}]}), "$ifvar[1]"),
+            (bson!({"$ifvar": ["x", {"$ifvar": ["y", stage]}]}), "$ifvar[1]"),
         ] {
             let error = StageTemplate::parse(&element).unwrap_err();
             assert_eq!(error.path.to_string(), place, "{element}");

@@ -141,4 +141,5 @@ fn stage(element: &Bson, index: usize) -> Result<StageTemplate, DefinitionError>
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests;

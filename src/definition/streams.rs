@@ -32,10 +32,7 @@ impl StreamDefs {
     /// Reads the field as stored. Of two streams with one `uri` the first one wins.
     pub fn parse(streams: &Bson) -> Self {
         let Some(elements) = streams.as_array() else {
-            let error = DefinitionError::new("it must be an array of stream definitions");
-            let bad =
-                Err(error).at("streams").map_or_else(|error| not_an_array(error), |()| Vec::new());
-            return Self { good: Vec::new(), bad };
+            return Self { good: Vec::new(), bad: vec![not_an_array()] };
         };
         let mut defs = Self::default();
         let mut seen = HashSet::new();
@@ -60,8 +57,10 @@ impl StreamDefs {
     }
 }
 
-fn not_an_array(error: DefinitionError) -> Vec<BadStream> {
-    vec![BadStream { index: 0, uri: None, error }]
+fn not_an_array() -> BadStream {
+    let mut error = DefinitionError::new("it must be an array of stream definitions");
+    error.path = error.path.inside("streams");
+    BadStream { index: 0, uri: None, error }
 }
 
 fn unique(def: StreamDef, seen: &mut HashSet<String>) -> Result<StreamDef, DefinitionError> {

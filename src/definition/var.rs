@@ -45,11 +45,6 @@ impl VarRef {
         }
         Ok(Self { name: name.clone(), default })
     }
-
-    /// Is it bound by the server only?
-    pub(crate) fn is_server(&self) -> bool {
-        is_server(&self.name)
-    }
 }
 
 /// Is this the name of a variable that only the server binds?

@@ -35,7 +35,7 @@ impl Variables {
     /// # Errors
     /// `avars` is not an object, holds something else than data, names a server variable or is too
     /// large.
-    pub fn client(parameters: &Parameters, avars: Option<Bson>) -> Result<Self, VariableError> {
+    pub fn client(parameters: &Parameters, avars: Option<&Bson>) -> Result<Self, VariableError> {
         let plain = parameters.plain.iter().map(|(name, text)| (name.clone(), text.into()));
         let avars = match avars {
             Some(avars) => checked(avars, parameters)?,
@@ -84,14 +84,14 @@ impl Variables {
     }
 }
 
-fn checked(avars: Bson, parameters: &Parameters) -> Result<Document, VariableError> {
-    let Bson::Document(document) = &avars else {
+fn checked(avars: &Bson, parameters: &Parameters) -> Result<Document, VariableError> {
+    let Bson::Document(document) = avars else {
         let raw = parameters.avars().unwrap_or_default();
         return Err(VariableError::NotAnObject(raw.chars().take(200).collect()));
     };
     document.keys().try_for_each(|name| VariableError::check_client_name(name))?;
-    Bounds::CLIENT.check(&avars).map_err(VariableError::TooLarge)?;
-    check_data(&avars).map_err(VariableError::NotData)?;
+    Bounds::CLIENT.check(avars).map_err(VariableError::TooLarge)?;
+    check_data(avars).map_err(VariableError::NotData)?;
     Ok(document.clone())
 }
 
@@ -136,13 +136,14 @@ impl VariableError {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests {
     use bson::{bson, doc};
 
     use super::*;
 
     fn client(query: &[(&str, &str)], avars: Option<Bson>) -> Result<Variables, VariableError> {
-        Variables::client(&Parameters::from_query(query.iter().copied()).unwrap(), avars)
+        Variables::client(&Parameters::from_query(query.iter().copied()).unwrap(), avars.as_ref())
     }
 
     #[test]

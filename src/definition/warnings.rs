@@ -70,8 +70,8 @@ fn images_can_be_missing(def: &StreamDef) -> Option<String> {
 fn descending_redact(def: &StreamDef) -> Option<String> {
     let redacts = arguments(def, "$redact").any(|argument| mentions(argument, "$$DESCEND"));
     redacts.then(|| {
-        "$redact with $$DESCEND also visits the event's `_id`; make sure that it is kept, or MongoDB \
-         ends the stream"
+        "$redact with $$DESCEND also visits the event's `_id` and ends the stream when that is pruned; \
+         answer $$KEEP where {\"$gt\": [\"$_data\", null]} holds"
             .to_owned()
     })
 }

@@ -36,14 +36,13 @@ pub(super) const UNUSABLE: &[(&str, &str)] = &[
 /// Operators of `$match` that stand where a field name could.
 pub(super) const LOGICAL: &[&str] = &["$and", "$comment", "$expr", "$jsonSchema", "$nor", "$or"];
 
-/// Operators of `$match` on one field.
+/// Operators of `$match` on one field. (`$comment` is known only beside fields, not on one.)
 pub(super) const FIELD: &[&str] = &[
     "$all",
     "$bitsAllClear",
     "$bitsAllSet",
     "$bitsAnyClear",
     "$bitsAnySet",
-    "$comment",
     "$elemMatch",
     "$eq",
     "$exists",

@@ -44,10 +44,10 @@ fn operand(value: &Bson, mode: Mode) -> Checked {
     }
 }
 
-/// MongoDB looks at the first key alone; references to documents start with `$` too.
+/// MongoDB looks at the first key alone; a reference to a document starts with `$` too.
 fn is_operators(document: &Document) -> bool {
     let first = document.keys().next().map_or("", String::as_str);
-    first.starts_with('$') && !["$ref", "$id", "$db"].contains(&first)
+    first.starts_with('$') && first != "$ref"
 }
 
 fn operators(document: &Document, mode: Mode) -> Checked {

@@ -17,7 +17,7 @@ pub(super) fn check(stage: &Document, mode: Mode) -> Checked {
     let check: fn(&Bson, Mode) -> Checked = match operator {
         "$match" => query::check,
         "$addFields" | "$set" => fields,
-        "$project" => fields,
+        "$project" => some_fields,
         "$unset" => names,
         "$replaceRoot" => new_root,
         "$replaceWith" | "$redact" => expression::check,
@@ -50,10 +50,18 @@ fn unsupported_stage(name: &str) -> Finding {
     Finding::forbidden(ViolationKind::UnsupportedStage, name, reason)
 }
 
+/// The argument of `$project`; unlike `$set` it is not valid without fields.
+fn some_fields(argument: &Bson, mode: Mode) -> Checked {
+    if argument.as_document().is_some_and(Document::is_empty) {
+        return Err(malformed("it takes a document with at least one field"));
+    }
+    fields(argument, mode)
+}
+
 /// The argument of `$set`, `$addFields` and `$project`: field names with an expression each.
 fn fields(argument: &Bson, mode: Mode) -> Checked {
-    let fields = argument.as_document().filter(|fields| !fields.is_empty());
-    let fields = fields.ok_or_else(|| malformed("it takes a document with at least one field"))?;
+    let fields =
+        argument.as_document().ok_or_else(|| malformed("it takes a document of fields"))?;
     fields.iter().try_for_each(|(field, value)| {
         if field.is_empty() || field.starts_with('$') {
             return Err(malformed(format!("`{field}` is not a field name")));

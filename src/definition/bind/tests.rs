@@ -15,7 +15,7 @@ fn variables(avars: Bson) -> Variables {
         "teams": ["red"],
         "profile": {"$ne": null},
     };
-    Variables::client(&parameters, Some(avars))
+    Variables::client(&parameters, Some(&avars))
         .unwrap()
         .predefine("@page", 1)
         .predefine("@mongoPermissions.readFilter", doc! {"owner": {"$in": ["a", "b"]}})
@@ -119,7 +119,8 @@ fn optional_stages_come_and_go() {
 
 #[test]
 fn bound_strings_never_become_field_paths() {
-    let evil = bson!({"t": "$fullDocument.ssn", "r": "$$ROOT", "list": ["$a", {"x": "$b"}], "doc": {"x": {"y": "$c"}}});
+    let evil = bson!({"t": "$fullDocument.ssn", "r": "$$ROOT", "list": ["$a", {"x": "$b"}], "doc": {"x": {"y": "$c"}},
+        "odd": [{}, {"x.y": "$d"}], "spec": {"fullDocument.a": 1, "b": "$e"}});
     let quoted = |text: &str| bson!({"$literal": text});
     for (declared, resolved) in [
         (
@@ -145,6 +146,18 @@ fn bound_strings_never_become_field_paths() {
         (
             bson!({"$set": {"a": {"$var": "doc"}}}),
             bson!({"$set": {"a": {"x": {"y": (quoted("$c"))}}}}),
+        ),
+        (
+            bson!({"$set": {"a": {"$var": "odd"}}}),
+            bson!({"$set": {"a": [{"$literal": {}}, {"$literal": {"x.y": "$d"}}]}}),
+        ),
+        (
+            bson!({"$project": {"$var": "spec"}}),
+            bson!({"$project": {"fullDocument.a": 1, "b": (quoted("$e"))}}),
+        ),
+        (
+            bson!({"$set": {"$var": "spec"}}),
+            bson!({"$set": {"fullDocument.a": 1, "b": (quoted("$e"))}}),
         ),
         (bson!({"$set": {"a": {"$var": "plain"}}}), bson!({"$set": {"a": (quoted("42"))}})),
         (
