@@ -1,0 +1,10 @@
+//! The integration tests: one binary, real sockets, a real MongoDB.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what a helper cannot do fails the test that called it"
+)]
+
+mod mongod_lifecycle;
+mod support;
