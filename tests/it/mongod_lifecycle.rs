@@ -12,10 +12,9 @@ use mongodb::error::ErrorKind;
 use tailwater::mongod::{Mongod, MongodError, Signal};
 
 use crate::support::{
-    eventually,
-    mongod::{
-        ThreeNodes, WithUsers, connect, fresh_database, listens, private, standalone, tiny_oplog,
-    },
+    eventually, listens,
+    mongod::{ThreeNodes, WithUsers, connect, fresh_database, private, standalone, tiny_oplog},
+    unused_port,
 };
 
 /// A folder that is removed at the end of the test.
@@ -31,11 +30,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).unwrap();
     }
-}
-
-fn unused_port() -> u16 {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 fn code(error: &mongodb::error::Error) -> Option<i32> {
@@ -150,7 +144,8 @@ async fn the_tiny_oplog_is_tiny() {
 async fn a_paused_mongod_answers_again_when_resumed() {
     let mut mongod = private().await;
     mongod.signal(Signal::Pause).unwrap();
-    let impatient = connect(&format!("{}&serverSelectionTimeoutMS=300", mongod.uri())).await;
+    let limits = "connectTimeoutMS=300&serverSelectionTimeoutMS=300";
+    let impatient = connect(&format!("{}&{limits}", mongod.uri())).await;
     let ping = async || impatient.database("d").run_command(doc! { "ping": 1 }).await.is_ok();
     eventually("nothing answers", async || !ping().await).await;
     mongod.signal(Signal::Resume).unwrap();

@@ -1,10 +1,16 @@
 //! What the tests share: a MongoDB, clients, faults on the wire, a browser.
 
+pub(crate) mod browser;
+pub(crate) mod clients;
 pub(crate) mod mongod;
+pub(crate) mod proxy;
 
 use std::{future::Future, time::Duration};
 
-use tokio::time::{interval, timeout};
+use tokio::{
+    net::TcpStream,
+    time::{interval, timeout},
+};
 
 /// Longer than anything that a test waits for; a test that gets here has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,4 +24,15 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: im
         }
     });
     asked.await.unwrap_or_else(|_| panic!("waited {PATIENCE:?} in vain until {what}"));
+}
+
+/// Whether anything accepts connections on `port` of the loopback interface.
+pub(crate) async fn listens(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+}
+
+/// A port of the loopback interface that was free a moment ago.
+pub(crate) fn unused_port() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
 }

@@ -3,7 +3,7 @@
 use bson::{Document, doc};
 use mongodb::{Client, Database};
 use tailwater::mongod::{Mongod, MongodBuilder, REPLICA_SET, Signal, Topology};
-use tokio::{net::TcpStream, sync::OnceCell};
+use tokio::sync::OnceCell;
 
 use super::eventually;
 
@@ -47,11 +47,6 @@ pub(crate) async fn tiny_oplog() -> Mongod {
 /// A driver for `uri`, connected lazily.
 pub(crate) async fn connect(uri: &str) -> Client {
     Client::with_uri_str(uri).await.unwrap()
-}
-
-/// Whether anything accepts connections on `port` of the loopback interface.
-pub(crate) async fn listens(port: u16) -> bool {
-    TcpStream::connect(("127.0.0.1", port)).await.is_ok()
 }
 
 fn builder() -> MongodBuilder {
