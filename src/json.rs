@@ -30,4 +30,4 @@ pub use error_body::error_body;
 pub use mode::{JsonMode, UnknownMode};
 pub use reader::{DuplicateKeys, JsonReadError, Limits, Problem, parse_document, parse_value};
 pub use walk::JsonError;
-pub use writer::{MAX_DEPTH, write_document, write_value};
+pub use writer::{MAX_DEPTH, write_document, write_value, write_without};

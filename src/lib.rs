@@ -5,16 +5,14 @@
 //!
 //! | module | answers |
 //! |---|---|
-//! | [`config`] | what the operator asked for |
+//! | [`config`] | what the operator wants |
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
 //! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
-//! | [`change`] | one change event: its position, its frames |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
-pub mod change;
 pub mod config;
 pub mod definition;
+pub mod query;
 pub mod json;
 pub mod mongod;
-pub mod query;

@@ -25,6 +25,19 @@ pub fn write_document(
     all_or_nothing(mode, out, |writer| writer.document(document.as_bytes(), MAX_DEPTH))
 }
 
+/// Appends `document` as [`write_document`] does, without the top-level fields that `omit` names.
+///
+/// # Errors
+/// As [`write_document`].
+pub fn write_without(
+    document: &RawDocument,
+    omit: &[&str],
+    mode: JsonMode,
+    out: &mut Vec<u8>,
+) -> Result<(), JsonError> {
+    all_or_nothing(mode, out, |writer| writer.fields(document.as_bytes(), omit, MAX_DEPTH))
+}
+
 /// Appends one `value` to `out`, as [`write_document`] would write it inside a document.
 ///
 /// # Errors
@@ -80,11 +93,18 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     /// `levels` is how many documents and arrays, this one included, may still be opened.
     pub(super) fn document(&mut self, bytes: &[u8], levels: usize) -> Result<(), JsonError> {
+        self.fields(bytes, &[], levels)
+    }
+
+    fn fields(&mut self, bytes: &[u8], omit: &[&str], levels: usize) -> Result<(), JsonError> {
         let levels = levels.checked_sub(1).ok_or(JsonError::TooDeep)?;
         let mut separator = "";
         self.raw("{");
         for element in Elements::of(bytes)? {
             let (key, value) = element?;
+            if omit.iter().any(|name| name.as_bytes() == key) {
+                continue;
+            }
             self.raw(separator);
             write_text(key, self.out);
             self.raw(": ");
