@@ -8,11 +8,15 @@
 //! | [`config`] | what the operator wants |
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
+//! | [`change`] | one change event: its position, its frames |
 //! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
+//! | [`backoff`] | how long to wait before trying again |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
 pub mod definition;
 pub mod query;
+pub mod change;
 pub mod json;
+pub mod backoff;
 pub mod mongod;

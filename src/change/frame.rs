@@ -1,0 +1,75 @@
+//! The bytes of one event: an SSE block, and the JSON inside it for the other transports.
+
+use bson::raw::{CStr, RawBsonRef, RawDocument, RawDocumentBuf, cstr};
+use bytes::Bytes;
+
+use super::{ChangeEvent, Dialect, Shape};
+use crate::json::{JsonError, JsonMode, write_document, write_without};
+
+/// An encoded event.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The whole server-sent-events block, its blank line included.
+    pub sse: Bytes,
+    /// The JSON alone: one line. Shares the block's memory.
+    pub json: Bytes,
+    /// What precedes the JSON in a message of the WebSocket subprotocol.
+    pub preamble: Bytes,
+}
+
+/// Fields of the driver's own bookkeeping, which never leave: the resume token spells the document's `_id`.
+const INTERNAL_FIELDS: [&str; 3] = ["_id", "lsid", "txnNumber"];
+
+/// What RESTHeart sends, in its order.
+const RESTHEART_FIELDS: [&CStr; 4] = [
+    cstr!("fullDocument"),
+    cstr!("documentKey"),
+    cstr!("updateDescription"),
+    cstr!("operationType"),
+];
+
+/// Encodes an event in a shape.
+pub(super) fn encode(event: &ChangeEvent, shape: Shape) -> Result<Frame, JsonError> {
+    let mut out = Vec::with_capacity(event.raw().as_bytes().len() * 2 + 128);
+    match shape.dialect {
+        Dialect::Tailwater => {
+            push(&mut out, &["id: ", event.id().as_str(), "\nevent: change\ndata: "]);
+        }
+        Dialect::RestHeart => {
+            let token = event.token().as_hex();
+            push(&mut out, &["id:{\"_data\": \"", token, "\"}\nevent:change\ndata:"]);
+        }
+    }
+    let start = out.len();
+    match shape.dialect {
+        Dialect::Tailwater => {
+            write_without(event.raw(), &INTERNAL_FIELDS, shape.mode, &mut out)?;
+        }
+        Dialect::RestHeart => write_restheart(event.raw(), shape.mode, &mut out)?,
+    }
+    let end = out.len();
+    out.extend_from_slice(b"\n\n");
+    let sse = Bytes::from(out);
+    let preamble = format!(r#"{{"id":"{}","event":"change","data":"#, event.id().as_str());
+    Ok(Frame { json: sse.slice(start..end), sse, preamble: preamble.into() })
+}
+
+/// The four fields that RESTHeart sends; absent and null ones are left out.
+fn write_restheart(
+    event: &RawDocument,
+    mode: JsonMode,
+    out: &mut Vec<u8>,
+) -> Result<(), JsonError> {
+    let mut shown = RawDocumentBuf::new();
+    for name in RESTHEART_FIELDS {
+        match event.get(name.as_str()) {
+            Ok(Some(RawBsonRef::Null)) | Ok(None) | Err(_) => {}
+            Ok(Some(value)) => shown.append(name, value),
+        }
+    }
+    write_document(&shown, mode, out)
+}
+
+fn push(out: &mut Vec<u8>, parts: &[&str]) {
+    parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+}
