@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`config`] | what the operator wants |
+//! | [`binding`] | what is sent to MongoDB and what is decided in process |
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
 //! | [`change`] | one change event: its position, its frames |
@@ -14,6 +15,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
+pub mod binding;
 pub mod definition;
 pub mod query;
 pub mod change;
