@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`config`] | what the operator wants |
+//! | [`source`] | cursors on MongoDB, and what their errors mean |
 //! | [`binding`] | what is sent to MongoDB and what is decided in process |
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
@@ -15,6 +16,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
+pub mod source;
 pub mod binding;
 pub mod definition;
 pub mod query;

@@ -1,0 +1,49 @@
+//! What one round trip brings.
+
+use bson::{RawDocument, RawDocumentBuf};
+
+use crate::change::{ClusterTime, ResumeToken};
+
+/// Events in order, and how far the server has looked.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The changes that passed the pipeline.
+    pub events: Vec<SourceEvent>,
+    /// Everything up to here has been read; moves on in empty batches too.
+    pub resume: Option<ResumeToken>,
+}
+
+impl Batch {
+    /// The newest position that the batch proves.
+    pub fn newest(&self) -> Option<&ResumeToken> {
+        self.resume.as_ref().or_else(|| self.events.last().map(|event| &event.token))
+    }
+}
+
+/// A change as MongoDB sent it.
+#[derive(Debug)]
+pub struct SourceEvent {
+    /// The event's document, `_id` included.
+    pub raw: RawDocumentBuf,
+    /// Its resume token.
+    pub token: ResumeToken,
+}
+
+impl SourceEvent {
+    /// Takes an event out of a batch. `None`: it has no resume token, so nothing can be promised about it.
+    pub fn read(document: &RawDocument) -> Option<Self> {
+        let token = ResumeToken::from_document(document.get_document("_id").ok()?)?;
+        Some(Self { raw: document.to_owned(), token })
+    }
+
+    /// Whether the token stands for another time than the event's own `clusterTime`.
+    pub fn contradicts_its_token(&self) -> bool {
+        let own = self.raw.get_timestamp("clusterTime");
+        own.is_ok_and(|own| ClusterTime::from(own) != self.token.cluster_time())
+    }
+
+    /// Whether the server ends the cursor after this event.
+    pub fn is_invalidate(&self) -> bool {
+        self.raw.get_str("operationType").is_ok_and(|kind| kind == "invalidate")
+    }
+}

@@ -1,0 +1,140 @@
+//! Change streams through the MongoDB driver, read as raw batches.
+
+use std::{fmt, time::Duration};
+
+use bson::{Document, RawDocument, doc};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture};
+use mongodb::{Client, raw_batch_cursor::RawBatchCursor};
+use tokio::time::timeout;
+
+use super::{Batch, ChangeCursor, ChangeSource, Open, SourceError, SourceEvent};
+use crate::{
+    binding::CursorSpec,
+    change::{ClusterTime, ResumeToken},
+};
+
+/// Most events a batch holds. Measured: larger batches gain nothing, ten times smaller ones lose half.
+const BATCH_SIZE: u32 = 1000;
+
+/// How much longer than the await time a batch may take before the connection counts as dead.
+const STALL_GRACE: Duration = Duration::from_secs(10);
+
+/// Change streams of one deployment. Owns a client of its own: a waiting cursor holds a connection.
+#[derive(Clone)]
+pub struct MongoSource {
+    client: Client,
+    await_time: Duration,
+}
+
+impl MongoSource {
+    /// `client`'s pool must hold as many connections as there may be cursors. `await_time` is how long
+    /// the server waits for a change before it answers with an empty batch.
+    pub fn new(client: Client, await_time: Duration) -> Self {
+        Self { client, await_time }
+    }
+
+    async fn open_cursor(
+        &self,
+        spec: &CursorSpec,
+        open: &Open,
+    ) -> Result<Box<dyn ChangeCursor>, SourceError> {
+        let pipeline = open.pipeline(spec)?;
+        let database = self.client.database(&spec.namespace.db);
+        let collection = database.collection::<Document>(&spec.namespace.coll);
+        let await_time = self.await_time;
+        // A task of its own: when the caller gives up, the driver's future still runs to its end and
+        // the cursor it brings is dropped, and so killed.
+        let opening = tokio::spawn(async move {
+            let request = collection.aggregate(pipeline).batch_size(BATCH_SIZE);
+            request.max_await_time(await_time).batch().await
+        });
+        let inner =
+            opening.await.map_err(|_| SourceError::unexpected("the opening task failed"))??;
+        Ok(Box::new(MongoCursor { inner, patience: self.await_time + STALL_GRACE }))
+    }
+
+    async fn committed(&self) -> Result<ClusterTime, SourceError> {
+        let admin = self.client.database("admin");
+        let hello = tokio::spawn(async move { admin.run_command(doc! { "hello": 1 }).await });
+        let hello =
+            hello.await.map_err(|_| SourceError::unexpected("the greeting task failed"))??;
+        committed_time(&hello)
+    }
+}
+
+impl ChangeSource for MongoSource {
+    fn open<'a>(
+        &'a self,
+        spec: &'a CursorSpec,
+        open: &'a Open,
+    ) -> BoxFuture<'a, Result<Box<dyn ChangeCursor>, SourceError>> {
+        self.open_cursor(spec, open).boxed()
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<ClusterTime, SourceError>> {
+        self.committed().boxed()
+    }
+}
+
+impl fmt::Debug for MongoSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoSource").field("await_time", &self.await_time).finish_non_exhaustive()
+    }
+}
+
+/// Reads the majority's newest point out of a `hello` reply; a router only tells the operation time.
+fn committed_time(hello: &Document) -> Result<ClusterTime, SourceError> {
+    let sharded = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+    if !sharded && hello.get_str("setName").is_err() {
+        return Err(SourceError::standalone());
+    }
+    let majority =
+        hello.get_document("lastWrite").and_then(|write| write.get_document("majorityOpTime"));
+    let time = majority.and_then(|time| time.get_timestamp("ts"));
+    time.or_else(|_| hello.get_timestamp("operationTime"))
+        .map(ClusterTime::from)
+        .map_err(|_| SourceError::unexpected("MongoDB tells no operation time"))
+}
+
+struct MongoCursor {
+    inner: RawBatchCursor,
+    patience: Duration,
+}
+
+impl MongoCursor {
+    async fn read(&mut self) -> Result<Option<Batch>, SourceError> {
+        // Only a connection that has gone dead runs into this; its cursor is given up with it.
+        let answer = timeout(self.patience, self.inner.next()).await;
+        match answer.map_err(|_| SourceError::unresponsive("reading changes"))? {
+            Some(reply) => Ok(Some(read_batch(reply?.as_raw_document())?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl ChangeCursor for MongoCursor {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Batch>, SourceError>> {
+        self.read().boxed()
+    }
+}
+
+impl fmt::Debug for MongoCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoCursor").finish_non_exhaustive()
+    }
+}
+
+fn read_batch(reply: &RawDocument) -> Result<Batch, SourceError> {
+    let missing =
+        |what: &str| SourceError::unexpected(format!("the batch of MongoDB has no {what}"));
+    let cursor = reply.get_document("cursor").map_err(|_| missing("cursor"))?;
+    let documents = cursor.get_array("nextBatch").or_else(|_| cursor.get_array("firstBatch"));
+    let mut batch = Batch::default();
+    for document in documents.map_err(|_| missing("documents"))? {
+        let document = document?.as_document().ok_or_else(|| missing("document"))?;
+        batch.events.push(SourceEvent::read(document).ok_or_else(|| missing("resume token"))?);
+    }
+    let resume = cursor.get_document("postBatchResumeToken").ok();
+    batch.resume = resume.and_then(ResumeToken::from_document);
+    Ok(batch)
+}
