@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`config`] | what the operator wants |
+//! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
 //! | [`binding`] | what is sent to MongoDB and what is decided in process |
 //! | [`definition`] | what a stream, as declared, means |
@@ -16,6 +17,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
+pub mod hub;
 pub mod source;
 pub mod binding;
 pub mod definition;

@@ -1,0 +1,25 @@
+//! Fan-out: one cursor, many audiences.
+//!
+//! A fan-out task reads signals of one cursor and publishes them to its feed. Subscribers read the feed;
+//! the hub neither encodes nor knows a transport, and one function decides who receives an event
+//! ([`Selection::selects`](crate::binding::Selection::selects)).
+
+pub mod catch_up;
+pub mod close;
+mod fanout;
+pub mod feed;
+mod history;
+pub mod item;
+pub mod mailbox;
+pub mod registry;
+mod rewind;
+mod routes;
+pub mod subscription;
+
+pub use close::CloseReason;
+pub use history::HistoryLimits;
+pub use item::{Item, Reset, Skipped, Status};
+pub use mailbox::CloseHandle;
+pub use mailbox::MailboxLimits;
+pub use registry::{Hub, HubLimits, KeyReceiver, SubscribeError};
+pub use subscription::{Delivery, Resume, Subscription};

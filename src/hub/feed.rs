@@ -1,0 +1,258 @@
+//! What a fan-out shares with its subscribers: the history, who hears of what, and the state of the source.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    time::SystemTime,
+};
+
+use super::{
+    CloseReason, Item, Reset, Status,
+    history::{History, HistoryLimits},
+    item::Tail,
+    mailbox::{Mailbox, MailboxLimits},
+    routes::Routes,
+};
+use crate::{
+    binding::{Namespace, Selection},
+    change::{ChangeEvent, ClusterTime, Position, PositionId, PositionKey, ResumeToken},
+    source::SourceEvent,
+};
+
+/// Names a subscriber within a process.
+pub type SubscriberId = u64;
+
+/// Shared by one fan-out task, which writes, and its subscribers, which read.
+#[derive(Debug)]
+pub(super) struct Feed {
+    state: RwLock<State>,
+    key: PositionKey,
+    scope: String,
+    pub(super) mailbox_limits: MailboxLimits,
+}
+
+#[derive(Debug)]
+struct State {
+    history: History,
+    /// Subscribers that read the history themselves and only want to be woken.
+    readers: HashMap<SubscriberId, Arc<Mailbox>>,
+    /// Subscribers to whose mailboxes selected items are brought.
+    routes: Routes,
+    /// Everything up to here was read from MongoDB.
+    reach: ResumeToken,
+    /// The newest change, however long ago it left the history.
+    newest: Option<Tail>,
+    status: Status,
+    ended: Option<CloseReason>,
+}
+
+/// What reading the history gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// Some items; there may be more.
+    Items,
+    /// The reader has seen everything.
+    AtHead,
+    /// The reader has seen everything and there will be no more.
+    Ended(CloseReason),
+    /// What the reader wants next is gone.
+    Gone,
+}
+
+impl Feed {
+    pub(super) fn new(
+        floor: ResumeToken,
+        namespace: &Namespace,
+        key: PositionKey,
+        history: HistoryLimits,
+        mailbox_limits: MailboxLimits,
+    ) -> Self {
+        let state = State {
+            history: History::new(floor.clone(), history),
+            readers: HashMap::new(),
+            routes: Routes::default(),
+            reach: floor,
+            newest: None,
+            status: Status { healthy: true, since: SystemTime::now() },
+            ended: None,
+        };
+        Self { state: RwLock::new(state), key, scope: namespace.to_string(), mailbox_limits }
+    }
+
+    // ---- the fan-out's side ----
+
+    /// Publishes a batch and wakes everybody once.
+    pub(super) fn publish(&self, events: Vec<SourceEvent>, reach: Option<ResumeToken>) {
+        // Ids are made before the lock is taken: they cost two hashes each.
+        let items: Vec<_> = events.into_iter().map(|event| self.seal(event)).collect();
+        let mut state = self.write();
+        for item in items {
+            state.push(Item::Change(Arc::new(item)));
+        }
+        if let Some(reach) = reach.filter(|reach| *reach > state.reach) {
+            state.reach = reach;
+        }
+        state.wake_all();
+    }
+
+    /// Publishes something that is said between changes.
+    pub(super) fn announce(&self, item: Item) {
+        let mut state = self.write();
+        if let Item::Status(status) = &item {
+            state.status = Status::clone(status);
+        }
+        if let Item::Reset(reset) = &item {
+            state.status = Status { healthy: true, since: SystemTime::now() };
+            state.reach = ResumeToken::before(reset.at.time);
+            state.newest = None;
+        }
+        state.push(item);
+        state.wake_all();
+    }
+
+    /// There will be no more items.
+    pub(super) fn end(&self, reason: CloseReason) {
+        let mut state = self.write();
+        state.ended.get_or_insert(reason);
+        state.wake_all();
+    }
+
+    /// An event as the feed holds it: with its id.
+    pub(super) fn seal(&self, event: SourceEvent) -> ChangeEvent {
+        let id = self.id_of(&self.key.after(&event.token));
+        ChangeEvent::new(event.raw, event.token, id)
+    }
+
+    // ---- the subscribers' side ----
+
+    pub(super) fn key(&self) -> &PositionKey {
+        &self.key
+    }
+
+    /// The full name of the collection, to which ids are bound.
+    pub(super) fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    pub(super) fn id_of(&self, position: &Position) -> PositionId {
+        self.key.seal(position, &self.scope)
+    }
+
+    /// A reset in the words of the contract: the stream goes on at `time`.
+    pub(super) fn reset(&self, reason: &'static str, message: String, time: ClusterTime) -> Item {
+        let at = Tail { id: self.id_of(&self.key.before(time)), time };
+        Item::Reset(Arc::new(Reset { reason, message, at }))
+    }
+
+    /// Registers a subscriber that reads the history. Gives the number of the next item.
+    pub(super) fn join(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) -> u64 {
+        let mut state = self.write();
+        state.readers.insert(id, mailbox.clone());
+        state.history.head()
+    }
+
+    /// The number of the next item.
+    pub(super) fn head(&self) -> u64 {
+        self.lock().history.head()
+    }
+
+    pub(super) fn leave(&self, id: SubscriberId) {
+        let mut state = self.write();
+        state.readers.remove(&id);
+        state.routes.remove(id);
+    }
+
+    /// From now on, selected items are brought. False: the subscriber has not read everything yet.
+    pub(super) fn route(&self, id: SubscriberId, next: u64, selection: &Arc<Selection>) -> bool {
+        let mut state = self.write();
+        if state.history.head() != next || state.ended.is_some() {
+            return false;
+        }
+        if let Some(mailbox) = state.readers.remove(&id) {
+            state.routes.insert(id, mailbox, selection.clone());
+        }
+        true
+    }
+
+    /// Back to reading the history, after an overrun.
+    pub(super) fn unroute(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) {
+        let mut state = self.write();
+        state.routes.remove(id);
+        state.readers.insert(id, mailbox.clone());
+    }
+
+    /// Copies items from a number on.
+    pub(super) fn read(&self, from: u64, most: usize, into: &mut Vec<(u64, Item)>) -> Read {
+        let state = self.lock();
+        let Some(items) = state.history.read(from, most) else { return Read::Gone };
+        let before = into.len();
+        into.extend(items.map(|(number, item)| (number, item.clone())));
+        match state.ended {
+            _ if into.len() > before => Read::Items,
+            Some(reason) => Read::Ended(reason),
+            None => Read::AtHead,
+        }
+    }
+
+    /// The number of the first item after a token, when everything after it is held or still to come.
+    pub(super) fn after(&self, token: &ResumeToken) -> Option<u64> {
+        self.lock().history.after(token)
+    }
+
+    /// The number of the first item after a position, when it can be told from memory.
+    pub(super) fn after_position(&self, position: &Position) -> Option<u64> {
+        let id = self.id_of(position);
+        let state = self.lock();
+        state.history.after_id(&id).or_else(|| {
+            let before = ResumeToken::before(position.time);
+            let at_start = position.tie == crate::change::position::Tie::Before;
+            at_start.then(|| state.history.after(&before)).flatten()
+        })
+    }
+
+    /// Where the feed stands, for a reader that has seen all of it.
+    pub(super) fn tail(&self) -> Tail {
+        let state = self.lock();
+        let reach = state.reach.cluster_time();
+        // The batch token is used only once it stands for a later point than the newest event.
+        match &state.newest {
+            Some(newest) if newest.time >= reach => newest.clone(),
+            _ => Tail { id: self.id_of(&self.key.before(reach)), time: reach },
+        }
+    }
+
+    pub(super) fn ended(&self) -> Option<CloseReason> {
+        self.lock().ended
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.lock().status.clone()
+    }
+
+    fn lock(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn push(&mut self, item: Item) {
+        let number = self.history.head();
+        if let Item::Change(event) = &item {
+            self.newest = Some(Tail { id: event.id().clone(), time: event.cluster_time() });
+        }
+        for overrun in self.routes.bring(number, &item) {
+            // It finds its way back to the history when it next looks.
+            self.routes.remove(overrun);
+        }
+        self.history.push(item);
+    }
+
+    fn wake_all(&mut self) {
+        self.readers.values().for_each(|mailbox| mailbox.wake());
+        self.routes.wake(self.ended.is_some());
+    }
+}

@@ -1,0 +1,101 @@
+//! What a feed holds: changes, and what has to be said between them.
+
+use std::{sync::Arc, time::SystemTime};
+
+use bson::RawDocumentBuf;
+
+use crate::{
+    binding::Selection,
+    change::{ChangeEvent, ClusterTime, PositionId, ResumeToken},
+    source::poison::Poison,
+};
+
+/// One entry of a feed. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// A change.
+    Change(Arc<ChangeEvent>),
+    /// An event that could not be read.
+    Skipped(Arc<Skipped>),
+    /// Changes were missed.
+    Reset(Arc<Reset>),
+    /// The source went down or came back.
+    Status(Arc<Status>),
+}
+
+/// One event was stepped over.
+#[derive(Debug)]
+pub struct Skipped {
+    /// What MongoDB said.
+    pub reason: String,
+    /// The event as a cursor without stages shows it; decides whom the notice concerns.
+    pub event: RawDocumentBuf,
+    /// Which event.
+    pub token: ResumeToken,
+}
+
+/// Changes were or may have been missed; the stream goes on live from here.
+#[derive(Debug)]
+pub struct Reset {
+    /// One word of the contract.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// Where the stream goes on.
+    pub at: Tail,
+}
+
+/// A point of a feed, and the id that a client comes back with to go on from there.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    /// Nothing after it is missed and nothing before it repeated.
+    pub id: PositionId,
+    /// The cluster time that the id stands for.
+    pub time: ClusterTime,
+}
+
+/// The state of the source.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Whether changes are being read.
+    pub healthy: bool,
+    /// Since when.
+    pub since: SystemTime,
+}
+
+impl Skipped {
+    /// The notice of an event that could not be read.
+    pub(super) fn of(poison: Poison) -> Item {
+        let Poison { token, event, error } = poison;
+        Item::Skipped(Arc::new(Self { reason: error.message, event, token }))
+    }
+}
+
+impl Item {
+    /// Bytes taken to be held in memory.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Change(event) => event.weight(),
+            Self::Skipped(skipped) => skipped.event.as_bytes().len(),
+            Self::Reset(_) | Self::Status(_) => 128,
+        }
+    }
+
+    /// Whether a subscriber hears of this. What cannot be decided is kept from it.
+    pub fn concerns(&self, selection: &Selection) -> bool {
+        match self {
+            Self::Change(event) => selection.selects(event.raw()),
+            // Whom a failing event would have reached cannot be told: whoever may see all events.
+            Self::Skipped(_) | Self::Reset(_) | Self::Status(_) => true,
+        }
+    }
+
+    /// Where the item stands in time, if it stands for an event.
+    pub fn token(&self) -> Option<&ResumeToken> {
+        match self {
+            Self::Change(event) => Some(event.token()),
+            Self::Skipped(skipped) => Some(&skipped.token),
+            Self::Reset(_) | Self::Status(_) => None,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! From an event to the subscribers that it reaches, without asking the others.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+    sync::Arc,
+};
+
+use ahash::RandomState;
+
+use super::{Item, feed::SubscriberId, mailbox::Mailbox};
+use crate::{
+    binding::Selection,
+    change::ChangeEvent,
+    query::{Checked, Key, Keyer, Path},
+};
+
+/// Most elements of one event that are looked up at a path. An event with more is offered to everyone
+/// who is indexed there.
+const MOST_KEYS: usize = 4096;
+
+/// Subscribers with a selection, found by the values they ask for.
+#[derive(Debug)]
+pub(super) struct Routes {
+    members: HashMap<SubscriberId, Member, RandomState>,
+    /// By path, then by value: who may be concerned.
+    index: HashMap<Path, HashMap<Key, Vec<SubscriberId>, RandomState>, RandomState>,
+    /// Subscribers that no value finds; they are asked about every event.
+    scan: HashSet<SubscriberId, RandomState>,
+    /// Who was left something since the last wake.
+    touched: HashSet<SubscriberId, RandomState>,
+    keyer: Keyer,
+}
+
+#[derive(Debug)]
+struct Member {
+    mailbox: Arc<Mailbox>,
+    selection: Arc<Selection>,
+    keys: Option<Vec<(Path, Key)>>,
+}
+
+impl Default for Routes {
+    fn default() -> Self {
+        // Values come from whoever writes documents: each index has a random state of its own.
+        Self {
+            members: HashMap::default(),
+            index: HashMap::default(),
+            scan: HashSet::default(),
+            touched: HashSet::default(),
+            keyer: Keyer::new(RandomState::new()),
+        }
+    }
+}
+
+impl Routes {
+    pub(super) fn insert(
+        &mut self,
+        id: SubscriberId,
+        mailbox: Arc<Mailbox>,
+        selection: Arc<Selection>,
+    ) {
+        let keys = selection.keys(&self.keyer);
+        match &keys {
+            Some(keys) => {
+                for (path, key) in keys {
+                    let values = self.index.entry(path.clone()).or_default();
+                    values.entry(*key).or_default().push(id);
+                }
+            }
+            None => drop(self.scan.insert(id)),
+        }
+        self.members.insert(id, Member { mailbox, selection, keys });
+    }
+
+    pub(super) fn remove(&mut self, id: SubscriberId) {
+        let Some(member) = self.members.remove(&id) else { return };
+        self.touched.remove(&id);
+        self.scan.remove(&id);
+        for (path, key) in member.keys.into_iter().flatten() {
+            self.unindex(id, &path, key);
+        }
+    }
+
+    /// Leaves an item with everyone it concerns. Gives those whose mailbox is overrun.
+    pub(super) fn bring(&mut self, number: u64, item: &Item) -> Vec<SubscriberId> {
+        let concerned = match item {
+            Item::Change(event) => self.concerned(event),
+            Item::Skipped(_) | Item::Reset(_) | Item::Status(_) => {
+                self.members.keys().copied().collect()
+            }
+        };
+        let mut overrun = Vec::new();
+        for id in concerned {
+            let Some(member) = self.members.get(&id) else { continue };
+            self.touched.insert(id);
+            if !member.mailbox.leave(number, item) {
+                member.mailbox.wake();
+                overrun.push(id);
+            }
+        }
+        overrun
+    }
+
+    /// Wakes everyone who was left something, or everyone.
+    pub(super) fn wake(&mut self, everybody: bool) {
+        let touched = std::mem::take(&mut self.touched);
+        let members = &self.members;
+        if everybody {
+            members.values().for_each(|member| member.mailbox.wake());
+        } else {
+            touched
+                .iter()
+                .filter_map(|id| members.get(id))
+                .for_each(|member| member.mailbox.wake());
+        }
+    }
+
+    /// Whom an event concerns. An event that cannot be read concerns nobody.
+    fn concerned(&self, event: &ChangeEvent) -> Vec<SubscriberId> {
+        let Ok(event) = Checked::new(event.raw()) else { return Vec::new() };
+        let mut candidates: Vec<_> = self.scan.iter().copied().collect();
+        for (path, values) in &self.index {
+            self.look_up(path, values, &event, &mut candidates);
+        }
+        // One subscriber may be found by several values.
+        candidates.sort_unstable();
+        candidates.dedup();
+        // Equal keys do not prove equal values: the selection decides.
+        candidates.retain(|id| {
+            self.members.get(id).is_some_and(|member| member.selection.selects_checked(&event))
+        });
+        candidates
+    }
+
+    fn look_up(
+        &self,
+        path: &Path,
+        values: &HashMap<Key, Vec<SubscriberId>, RandomState>,
+        event: &Checked<'_>,
+        candidates: &mut Vec<SubscriberId>,
+    ) {
+        let mut looked_up = 0;
+        let outcome = self.keyer.keys_at(path, event, |key| {
+            looked_up += 1;
+            if looked_up > MOST_KEYS {
+                return ControlFlow::Break(());
+            }
+            candidates.extend(values.get(&key).into_iter().flatten());
+            ControlFlow::Continue(())
+        });
+        if outcome.is_ok() && looked_up > MOST_KEYS {
+            candidates.extend(values.values().flatten());
+        }
+    }
+
+    fn unindex(&mut self, id: SubscriberId, path: &Path, key: Key) {
+        let Some(values) = self.index.get_mut(path) else { return };
+        if let Some(subscribers) = values.get_mut(&key) {
+            subscribers.retain(|known| *known != id);
+            if subscribers.is_empty() {
+                values.remove(&key);
+            }
+        }
+        if values.is_empty() {
+            self.index.remove(path);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The client's half of a subscriber: reads what is meant for it, in order, without gap or repeat.
+
+use std::sync::Arc;
+
+use super::{
+    CloseHandle, CloseReason, Item,
+    catch_up::{CatchUp, Caught},
+    feed::{Feed, Read, SubscriberId},
+    item::{Status, Tail},
+    mailbox::{Found, Mailbox},
+    registry::Lease,
+};
+use crate::{
+    binding::Selection,
+    change::{PositionId, ResumeToken},
+};
+
+/// Where a client wants to begin.
+#[derive(Debug, Clone)]
+pub enum Resume {
+    /// With what comes.
+    Live,
+    /// After an event that it was given the id of. An id that cannot be used is answered with a reset.
+    Id(String),
+    /// After a raw resume token, as RESTHeart's clients send it.
+    Token(ResumeToken),
+}
+
+/// Most items handed over at once: what one write carries.
+const MOST_ITEMS: usize = 64;
+
+/// A client's place in a feed. Leaving is dropping it.
+#[derive(Debug)]
+pub struct Subscription {
+    feed: Arc<Feed>,
+    id: SubscriberId,
+    mailbox: Arc<Mailbox>,
+    selection: Arc<Selection>,
+    phase: Phase,
+    /// The id that a client would come back with, and its time.
+    last: Tail,
+    /// Taken items, not yet looked at. Kept to reuse its memory.
+    taken: Vec<(u64, Item)>,
+    _lease: Lease,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Reading what was missed from MongoDB.
+    CatchingUp(CatchUp),
+    /// Reading the history from a number on.
+    Reading(u64),
+    /// Being brought what is selected.
+    Routed,
+}
+
+/// What [`Subscription::next`] brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// Items were appended.
+    Items,
+    /// The session has to end.
+    Closed(CloseReason),
+}
+
+impl Subscription {
+    pub(super) fn live(
+        feed: Arc<Feed>,
+        id: SubscriberId,
+        selection: Arc<Selection>,
+        lease: Lease,
+    ) -> Self {
+        let mailbox = Arc::new(Mailbox::new(feed.mailbox_limits));
+        let next = feed.join(id, &mailbox);
+        let last = feed.tail();
+        let (phase, taken) = (Phase::Reading(next), Vec::new());
+        Self { feed, id, mailbox, selection, phase, last, taken, _lease: lease }
+    }
+
+    /// Begins in the past instead of now. `last` is the position that the client asked for.
+    pub(super) fn rewind(&mut self, start: Rewind, last: Tail) {
+        self.phase = match start {
+            Rewind::History(next) => Phase::Reading(next),
+            Rewind::CatchUp(catch_up) => Phase::CatchingUp(catch_up),
+        };
+        self.last = last;
+    }
+
+    /// Says something before anything else.
+    pub(super) fn say(&mut self, item: Item) {
+        self.taken.push((0, item));
+    }
+
+    pub(super) fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    /// The id that a client would come back with if it were cut now.
+    pub fn last(&self) -> &Tail {
+        &self.last
+    }
+
+    /// Whether the source is being read.
+    pub fn status(&self) -> Status {
+        self.feed.status()
+    }
+
+    /// Ends the session from outside.
+    pub fn close_handle(&self) -> CloseHandle {
+        CloseHandle::new(&self.mailbox)
+    }
+
+    /// Waits for items and appends them. Cancel-safe: nothing is lost when the future is dropped.
+    pub async fn next(&mut self, into: &mut Vec<Item>) -> Delivery {
+        loop {
+            if let Some(reason) = self.mailbox.closed() {
+                return Delivery::Closed(reason);
+            }
+            if !self.taken.is_empty() {
+                self.hand_over(into);
+                return Delivery::Items;
+            }
+            let step = match &mut self.phase {
+                Phase::CatchingUp(catch_up) => {
+                    let caught = tokio::select! {
+                        caught = catch_up.next(&self.feed, &mut self.taken) => caught,
+                        () = self.mailbox.woken() => continue,
+                    };
+                    self.caught(caught)
+                }
+                Phase::Reading(next) => {
+                    let next = *next;
+                    self.read(next).await
+                }
+                Phase::Routed => self.collect().await,
+            };
+            let before = into.len();
+            self.hand_over(into);
+            match step {
+                Some(reason) if into.len() == before => return Delivery::Closed(reason),
+                _ if into.len() > before => return Delivery::Items,
+                _ => {}
+            }
+        }
+    }
+
+    /// The id for a heartbeat: a fresh one when the client has been given everything, else the last one.
+    pub fn heartbeat(&mut self) -> PositionId {
+        let up_to_date = match self.phase {
+            Phase::CatchingUp(_) => false,
+            Phase::Reading(next) => self.feed.read(next, 1, &mut Vec::new()) == Read::AtHead,
+            Phase::Routed => self.mailbox.is_empty(),
+        };
+        // An item published between the look and here makes the tail newer than what was given, so
+        // the tail is taken first and the look confirms it.
+        if up_to_date {
+            self.refresh();
+        }
+        self.last.id.clone()
+    }
+
+    fn refresh(&mut self) {
+        let tail = self.feed.tail();
+        let still = match self.phase {
+            Phase::Reading(next) => self.feed.read(next, 1, &mut Vec::new()) == Read::AtHead,
+            _ => self.mailbox.is_empty(),
+        };
+        if still && tail.time > self.last.time {
+            self.last = tail;
+        }
+    }
+
+    /// One step of reading the history; waits at its head.
+    async fn read(&mut self, next: u64) -> Option<CloseReason> {
+        match self.feed.read(next, MOST_ITEMS, &mut self.taken) {
+            Read::Items => {
+                let after = self.taken.last().map_or(next, |(number, _)| number + 1);
+                self.phase = Phase::Reading(after);
+                None
+            }
+            Read::Ended(reason) => Some(reason),
+            Read::Gone => Some(CloseReason::SlowConsumer),
+            Read::AtHead if self.selection.is_everything() => {
+                self.mailbox.woken().await;
+                None
+            }
+            Read::AtHead => {
+                if self.feed.route(self.id, next, &self.selection) {
+                    self.phase = Phase::Routed;
+                }
+                None
+            }
+        }
+    }
+
+    /// One step of emptying the mailbox; waits while it is empty.
+    async fn collect(&mut self) -> Option<CloseReason> {
+        match self.mailbox.take(MOST_ITEMS, &mut self.taken) {
+            Found::Items => None,
+            Found::Closed(reason) => Some(reason),
+            Found::Overrun(from) => {
+                self.feed.unroute(self.id, &self.mailbox);
+                self.phase = Phase::Reading(from);
+                None
+            }
+            Found::Nothing => {
+                if let Some(reason) = self.feed.ended() {
+                    return Some(reason);
+                }
+                self.mailbox.woken().await;
+                None
+            }
+        }
+    }
+
+    fn caught(&mut self, caught: Caught) -> Option<CloseReason> {
+        match caught {
+            Caught::Items => None,
+            Caught::UpWith(next) => {
+                self.phase = Phase::Reading(next);
+                None
+            }
+            Caught::Failed(reason) => Some(reason),
+        }
+    }
+
+    /// Keeps of the taken items what concerns this subscriber.
+    fn hand_over(&mut self, into: &mut Vec<Item>) {
+        for (_, item) in self.taken.drain(..) {
+            if !item.concerns(&self.selection) {
+                continue;
+            }
+            match &item {
+                Item::Change(event) => {
+                    self.last = Tail { id: event.id().clone(), time: event.cluster_time() };
+                }
+                Item::Reset(reset) => self.last = reset.at.clone(),
+                Item::Skipped(_) | Item::Status(_) => {}
+            }
+            into.push(item);
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.feed.leave(self.id);
+    }
+}
+
+/// Where a subscription that does not begin live begins.
+#[derive(Debug)]
+pub(super) enum Rewind {
+    /// In the history, at a number.
+    History(u64),
+    /// On MongoDB.
+    CatchUp(CatchUp),
+}
