@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`config`] | what the operator wants |
+//! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
 //! | [`binding`] | what is sent to MongoDB and what is decided in process |
@@ -17,6 +18,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
+pub mod catalog;
 pub mod hub;
 pub mod source;
 pub mod binding;

@@ -1,0 +1,132 @@
+//! Which streams exist: collection metadata, read when asked for and watched while sessions depend on it.
+//!
+//! Metadata lies where RESTHeart keeps it: collection `_properties` of the same database, one document
+//! per collection with `_id` `"_properties.<collection>"`, declared streams in its field `streams`.
+
+mod sessions;
+mod watch;
+pub mod write;
+
+use std::{fmt, time::Duration};
+
+use bson::{Bson, Document, doc};
+use mongodb::Client;
+
+pub use sessions::Guard;
+pub use watch::Watch;
+use watch::Watches;
+pub use write::{Precondition, WriteError, Written};
+
+use crate::{binding::Namespace, definition::StreamDefs, hub::Hub};
+
+/// The collection that holds a database's metadata.
+pub const PROPERTIES: &str = "_properties";
+
+/// How long MongoDB may take to answer a question about metadata.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The declared streams of a deployment. Cheap to clone.
+#[derive(Clone)]
+pub struct Catalog {
+    client: Client,
+    watches: Watches,
+}
+
+/// MongoDB did not answer a question about metadata.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The driver's error; not for clients.
+    #[error("MongoDB is not available")]
+    Unavailable(#[from] mongodb::error::Error),
+    /// No answer in time.
+    #[error("MongoDB did not answer in time")]
+    Slow,
+    /// The service's own user lacks a privilege.
+    #[error(
+        "the service's MongoDB user may not read the metadata of database '{0}'; grant it find on {0}.{PROPERTIES}"
+    )]
+    Privilege(String),
+}
+
+/// What exists under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existence {
+    /// No such database.
+    NoDatabase,
+    /// The database exists, the collection does not.
+    NoCollection,
+    /// Both exist.
+    Exists,
+}
+
+impl Catalog {
+    /// `client` is the one for requests, not the one for cursors.
+    pub fn new(client: Client, hub: Hub) -> Self {
+        Self { watches: Watches::new(client.clone(), hub), client }
+    }
+
+    /// The metadata of a collection as stored.
+    pub async fn properties(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Option<Document>, CatalogError> {
+        read_properties(&self.client, namespace).await
+    }
+
+    /// Whether a collection and its database exist.
+    pub async fn existence(&self, namespace: &Namespace) -> Result<Existence, CatalogError> {
+        let database = self.client.database(&namespace.db);
+        let names = within(&namespace.db, database.list_collection_names().into_future()).await?;
+        Ok(if names.is_empty() {
+            Existence::NoDatabase
+        } else if names.contains(&namespace.coll) {
+            Existence::Exists
+        } else {
+            Existence::NoCollection
+        })
+    }
+
+    /// Watches the metadata of a database for as long as the result or a [`Guard`] made with it lives.
+    pub async fn watch(&self, db: &str) -> Watch {
+        self.watches.watch(db).await
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").finish_non_exhaustive()
+    }
+}
+
+/// The `_id` of a collection's metadata.
+pub fn properties_id(coll: &str) -> String {
+    format!("{PROPERTIES}.{coll}")
+}
+
+/// The streams that metadata declares; none when the field is absent.
+pub fn streams_of(properties: &Document) -> StreamDefs {
+    StreamDefs::parse(properties.get("streams").unwrap_or(&Bson::Array(Vec::new())))
+}
+
+async fn read_properties(
+    client: &Client,
+    namespace: &Namespace,
+) -> Result<Option<Document>, CatalogError> {
+    let collection = client.database(&namespace.db).collection::<Document>(PROPERTIES);
+    let filter = doc! { "_id": properties_id(&namespace.coll) };
+    within(&namespace.db, collection.find_one(filter).into_future()).await
+}
+
+/// Bounds a question in time and names what its failure means.
+async fn within<T>(
+    db: &str,
+    question: impl Future<Output = mongodb::error::Result<T>>,
+) -> Result<T, CatalogError> {
+    let answer = tokio::time::timeout(PATIENCE, question).await.map_err(|_| CatalogError::Slow)?;
+    answer.map_err(|error| match error.kind.as_ref() {
+        mongodb::error::ErrorKind::Command(command) if command.code == 13 => {
+            CatalogError::Privilege(db.to_owned())
+        }
+        _ => CatalogError::Unavailable(error),
+    })
+}
