@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`config`] | what the operator wants |
+//! | [`http`] | requests in, sessions and answers out |
 //! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
@@ -18,6 +19,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod config;
+pub mod http;
 pub mod catalog;
 pub mod hub;
 pub mod source;

@@ -1,0 +1,24 @@
+//! The surface: requests in, sessions and answers out.
+//!
+//! Handlers are straight lines; what can go wrong in them becomes a status in one place, [`error`].
+
+mod collections;
+mod deadline;
+mod error;
+mod health;
+mod open;
+mod outgoing;
+mod recover;
+mod request;
+pub mod router;
+pub mod server;
+mod session;
+mod sse;
+pub mod state;
+mod streams;
+mod target;
+mod websocket;
+
+pub use router::router;
+pub use server::{ServerLimits, serve};
+pub use state::AppState;

@@ -1,0 +1,228 @@
+//! Opening a stream: from a request to a session on a socket, in the order of the contract.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderValue, StatusCode, header, request::Parts},
+    response::Response,
+};
+use hyper_util::rt::TokioIo;
+use percent_encoding::utf8_percent_encode;
+
+use super::{
+    error::ApiError,
+    recover::SEGMENT,
+    request::{Query, accepts_events, last_event_id},
+    session::Session,
+    sse::{SseBody, SseFormat},
+    state::AppState,
+    websocket::{
+        connection,
+        format::WsFormat,
+        handshake::{self, Handshake, HandshakeError},
+    },
+};
+use crate::{
+    binding::{Binding, Namespace},
+    catalog::{Existence, Watch, streams_of},
+    change::{Dialect, ResumeToken, Shape},
+    definition::{StreamDef, StreamDefs},
+    hub::Resume,
+};
+
+/// How the client wants to be served.
+enum Transport {
+    Sse(SseFormat),
+    WebSocket(WsFormat, Handshake),
+}
+
+/// `GET /<db>/<coll>/_streams/<uri>`
+pub(crate) async fn open(
+    state: &AppState,
+    request: Request,
+    namespace: Namespace,
+    uri: String,
+) -> Result<Response, ApiError> {
+    let (mut parts, _) = request.into_parts();
+    let query = Query::parse(&parts.uri)?;
+    let (variables, mode, etag) = (query.variables()?, query.json_mode()?, query.etag()?);
+    let watch = state.0.catalog.watch(&namespace.db).await;
+    let definition = find(state, &namespace, &uri).await?;
+    let binding = Binding::plan(&namespace, &definition, &variables)?;
+    let shape = Shape { mode, dialect: state.0.dialect };
+    let transport = choose(&parts, &query, shape)?;
+    let resume = resume(&parts, &query, state.0.dialect);
+    let subscription =
+        state.0.hub.subscribe(binding.cursor, Arc::new(binding.selection), resume).await?;
+    let session = Session::new(subscription, state.tempo(), link(&parts, &namespace), etag);
+    let opened = Opened { session, watch, namespace, definition };
+    Ok(match transport {
+        Transport::Sse(format) => opened.over_sse(format),
+        Transport::WebSocket(format, handshake) => {
+            opened.over_websocket(state, &mut parts, format, &handshake)
+        }
+    })
+}
+
+/// The declared stream, or why there is none.
+pub(crate) async fn find(
+    state: &AppState,
+    namespace: &Namespace,
+    uri: &str,
+) -> Result<Arc<StreamDef>, ApiError> {
+    let declared = declared(state, namespace).await?;
+    if let Some(definition) = declared.find(uri) {
+        return Ok(Arc::new(definition.clone()));
+    }
+    if let Some(bad) = declared.find_bad(uri) {
+        return Err(bad.error.clone().into());
+    }
+    Err(ApiError::NotFound("Change Stream does not exist".to_owned()))
+}
+
+/// The streams of a collection that exists.
+pub(crate) async fn declared(
+    state: &AppState,
+    namespace: &Namespace,
+) -> Result<StreamDefs, ApiError> {
+    if let Some(properties) = state.0.catalog.properties(namespace).await? {
+        return Ok(streams_of(&properties));
+    }
+    require(state, namespace).await?;
+    Ok(StreamDefs::default())
+}
+
+/// `404` unless the collection exists.
+pub(crate) async fn require(state: &AppState, namespace: &Namespace) -> Result<(), ApiError> {
+    let Namespace { db, coll } = namespace;
+    match state.0.catalog.existence(namespace).await? {
+        Existence::NoDatabase => Err(ApiError::NotFound(format!("Db '{db}' does not exist"))),
+        Existence::NoCollection => {
+            Err(ApiError::NotFound(format!("Collection '{coll}' does not exist")))
+        }
+        Existence::Exists => Ok(()),
+    }
+}
+
+fn choose(parts: &Parts, query: &Query, shape: Shape) -> Result<Transport, ApiError> {
+    if handshake::is_upgrade(&parts.headers) {
+        let handshake = Handshake::check(&parts.headers, parts.version)?;
+        let format = WsFormat { shape, enveloped: handshake.enveloped };
+        return Ok(Transport::WebSocket(format, handshake));
+    }
+    if accepts_events(&parts.headers) {
+        let named_heartbeat = query.named_heartbeat()?;
+        return Ok(Transport::Sse(SseFormat { shape, named_heartbeat }));
+    }
+    let message = "Change Stream requires WebSocket or SSE \u{2014} send either 'Upgrade: websocket' \
+                   or 'Accept: text/event-stream'";
+    Err(ApiError::BadRequest(message.to_owned()))
+}
+
+impl From<HandshakeError> for ApiError {
+    fn from(error: HandshakeError) -> Self {
+        match error {
+            HandshakeError::Version => Self::UpgradeRequired(error.to_string()),
+            HandshakeError::Key | HandshakeError::HttpVersion => {
+                Self::BadRequest(error.to_string())
+            }
+        }
+    }
+}
+
+fn resume(parts: &Parts, query: &Query, dialect: Dialect) -> Resume {
+    match (last_event_id(parts, query), dialect) {
+        (None, _) => Resume::Live,
+        (Some(id), Dialect::Tailwater) => Resume::Id(id),
+        (Some(id), Dialect::RestHeart) => raw_token(&id).map_or(Resume::Live, Resume::Token),
+    }
+}
+
+/// RESTHeart's ids are resume tokens; what cannot be read is ignored with a warning, as there.
+fn raw_token(id: &str) -> Option<ResumeToken> {
+    let token = crate::json::parse_document(id, crate::json::Limits::default()).ok();
+    let token = token.and_then(|token| ResumeToken::from_hex(token.get_str("_data").ok()?));
+    if token.is_none() {
+        tracing::warn!("a Last-Event-ID that is no resume token is ignored");
+    }
+    token
+}
+
+/// The collection's link: the path as the client knows it, without the stream.
+fn link(parts: &Parts, namespace: &Namespace) -> String {
+    let path = parts.uri.path();
+    let lower = path.to_ascii_lowercase();
+    match lower.rfind("/_streams") {
+        Some(end) => path[..end].to_owned(),
+        None => {
+            let encode = |name| utf8_percent_encode(name, SEGMENT);
+            format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
+        }
+    }
+}
+
+/// A session that has no socket yet.
+struct Opened {
+    session: Session,
+    watch: Watch,
+    namespace: Namespace,
+    definition: Arc<StreamDef>,
+}
+
+impl Opened {
+    fn over_sse(self, format: SseFormat) -> Response {
+        let mut response = Response::new(Body::new(SseBody::new(self.guarded(), format)));
+        let headers = response.headers_mut();
+        let fixed = [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-cache, no-transform"),
+        ];
+        for (name, value) in fixed {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+
+    fn over_websocket(
+        self,
+        state: &AppState,
+        parts: &mut Parts,
+        format: WsFormat,
+        handshake: &Handshake,
+    ) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        *response.headers_mut() = handshake.headers();
+        let Some(upgrade) = parts.extensions.remove::<hyper::upgrade::OnUpgrade>() else {
+            return switching_unsupported();
+        };
+        let write_timeout = state.0.write_timeout;
+        let session = self.guarded();
+        state.0.tasks.spawn(async move {
+            match upgrade.await {
+                Ok(socket) => {
+                    connection::serve(TokioIo::new(socket), session, format, write_timeout).await;
+                }
+                Err(error) => tracing::debug!(%error, "an upgrade did not come about"),
+            }
+        });
+        response
+    }
+
+    /// Registers the session, so that a changed definition closes it.
+    fn guarded(self) -> Session {
+        let close = self.session.close_handle();
+        let guard = self.watch.guard(&self.namespace.coll, self.definition, close);
+        self.session.guarded(guard)
+    }
+}
+
+/// The host's server does not hand over its sockets.
+fn switching_unsupported() -> Response {
+    use axum::response::IntoResponse;
+    ApiError::BadRequest("this connection cannot be upgraded; use server-sent events".to_owned())
+        .into_response()
+}

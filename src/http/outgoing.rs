@@ -1,0 +1,116 @@
+//! What a session says to its client, before a transport gives it bytes.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use serde_json::{Value, json};
+
+use super::recover::Recovery;
+use crate::{
+    change::{ChangeEvent, ClusterTime, PositionId},
+    hub::{CloseReason, Item, Reset, Skipped, Status},
+};
+
+/// One message of a session. Transports decide how, and whether, it is said.
+#[derive(Debug, Clone)]
+pub(crate) enum Outgoing {
+    /// The stream is live from here.
+    Ready(Ready),
+    /// A change.
+    Change(Arc<ChangeEvent>),
+    /// One event could not be delivered.
+    Skipped(Arc<Skipped>),
+    /// Changes were or may have been missed.
+    Reset(Arc<Reset>, Recovery),
+    /// The source went down or came back.
+    Status(Status),
+    /// Nothing happened, and the client's position moved on.
+    Heartbeat(PositionId),
+    /// The last message.
+    Close(CloseReason),
+}
+
+/// The first frame.
+#[derive(Debug, Clone)]
+pub(crate) struct Ready {
+    pub(crate) id: PositionId,
+    pub(crate) operation_time: ClusterTime,
+    pub(crate) heartbeat: Option<Duration>,
+}
+
+impl Outgoing {
+    /// The name of the event in the contract.
+    pub(crate) fn event(&self) -> &'static str {
+        match self {
+            Self::Ready(_) => "ready",
+            Self::Change(_) => "change",
+            Self::Skipped(_) => "skipped",
+            Self::Reset(..) => "reset",
+            Self::Status(_) => "status",
+            Self::Heartbeat(_) => "heartbeat",
+            Self::Close(_) => "close",
+        }
+    }
+
+    /// The position that a client comes back with after this message, when the message moves it.
+    pub(crate) fn id(&self) -> Option<&PositionId> {
+        match self {
+            Self::Ready(ready) => Some(&ready.id),
+            Self::Change(event) => Some(event.id()),
+            Self::Reset(reset, _) => Some(&reset.at.id),
+            Self::Heartbeat(id) => Some(id),
+            Self::Skipped(_) | Self::Status(_) | Self::Close(_) => None,
+        }
+    }
+
+    /// The data of everything but a change, whose bytes are shared.
+    pub(crate) fn data(&self) -> Value {
+        match self {
+            Self::Ready(ready) => ready.data(),
+            Self::Skipped(skipped) => json!({ "reason": skipped.reason }),
+            Self::Reset(reset, recovery) => json!({
+                "reason": reset.reason,
+                "message": reset.message,
+                "recover": { "link": recovery.link(), "advice": recovery.advice() },
+            }),
+            Self::Status(status) => json!({
+                "state": if status.healthy { "recovered" } else { "degraded" },
+                "since": timestamp(status.since),
+            }),
+            Self::Heartbeat(id) => json!({ "id": id.as_str() }),
+            Self::Close(reason) => json!({
+                "code": reason.code(),
+                "reason": reason.text(),
+                "reconnect": reason.reconnect(),
+            }),
+            Self::Change(_) => Value::Null,
+        }
+    }
+
+    /// An item of the hub as a message. `recovery` is asked for when the client has to be told how.
+    pub(crate) fn from_item(item: Item, recovery: impl FnOnce() -> Recovery) -> Self {
+        match item {
+            Item::Change(event) => Self::Change(event),
+            Item::Skipped(skipped) => Self::Skipped(skipped),
+            Item::Reset(reset) => Self::Reset(reset, recovery()),
+            Item::Status(status) => Self::Status(Status::clone(&status)),
+        }
+    }
+}
+
+impl Ready {
+    fn data(&self) -> Value {
+        let bits = self.operation_time.to_bits();
+        json!({
+            "id": self.id.as_str(),
+            "operationTime": { "$timestamp": { "t": bits >> 32, "i": bits & 0xFFFF_FFFF } },
+            "heartbeat": self.heartbeat.map_or(0, |every| every.as_millis() as u64),
+        })
+    }
+}
+
+fn timestamp(time: SystemTime) -> String {
+    bson::DateTime::from_system_time(time).try_to_rfc3339_string().unwrap_or_default()
+}

@@ -1,0 +1,69 @@
+//! The one list of routes.
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::Method,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+
+use super::{collections, error::ApiError, health, open, state::AppState, streams, target::Target};
+
+/// All routes of the service.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/_/health/live", get(health::live))
+        .route("/_/health/ready", get(health::ready))
+        // Databases and collections have any name, and mounts move them: their paths are read by hand.
+        .fallback(mongo)
+        .with_state(state)
+}
+
+/// The MongoDB surface.
+async fn mongo(State(state): State<AppState>, request: Request) -> Response {
+    dispatch(&state, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiError> {
+    let path = request.uri().path();
+    if path == "/_" || path.starts_with("/_/") {
+        return Err(ApiError::NotFound("no such resource".to_owned()));
+    }
+    let target = Target::parse(path, &state.0.mounts, host(&request))?;
+    state.guard_settings(&target)?;
+    let method = request.method().clone();
+    match (&method, target) {
+        (&Method::GET, Target::Stream(namespace, uri)) => {
+            open::open(state, request, namespace, uri).await
+        }
+        (&Method::GET, Target::Streams(namespace)) => {
+            streams::list(state, request, namespace).await
+        }
+        (&Method::GET, Target::Meta(namespace)) => {
+            collections::meta(state, request, namespace).await
+        }
+        (&Method::PUT, Target::Collection(namespace)) => {
+            collections::put(state, request, namespace).await
+        }
+        (&Method::PATCH, Target::Collection(namespace)) => {
+            collections::patch(state, request, namespace).await
+        }
+        (&Method::PUT, Target::Database(db)) => collections::put_database(state, request, db).await,
+        (_, target) => Err(ApiError::MethodNotAllowed(method.to_string(), allowed(&target))),
+    }
+}
+
+fn allowed(target: &Target) -> &'static str {
+    match target {
+        Target::Stream(..) | Target::Streams(_) | Target::Meta(_) => "GET",
+        Target::Collection(_) => "PUT, PATCH",
+        Target::Database(_) => "PUT",
+        Target::Document(..) => "",
+    }
+}
+
+fn host(request: &Request) -> Option<&str> {
+    let header = request.headers().get(axum::http::header::HOST);
+    header.and_then(|host| host.to_str().ok()).or_else(|| request.uri().host())
+}

@@ -1,0 +1,110 @@
+//! Accepts connections and serves them until told to stop.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::Request};
+use hyper::body::Incoming;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+    service::TowerToHyperService,
+};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt;
+
+use super::deadline::Deadline;
+
+/// Bounds of a listener.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerLimits {
+    /// Most open connections. Further ones wait in the kernel's queue.
+    pub connections: usize,
+    /// Time that a client has for its request head.
+    pub header_timeout: Duration,
+    /// Time that one write may take.
+    pub write_timeout: Duration,
+    /// Time after which unacknowledged bytes end the connection: a sleeping laptop, a dead network.
+    pub dead_after: Duration,
+}
+
+/// Accepts until `stop`, then no more; connections end by themselves, and `tasks` knows them.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ServerLimits,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+) {
+    let room = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &room) => accepted,
+            () = stop.cancelled() => return,
+        };
+        let Some((socket, peer, permit)) = accepted else { continue };
+        if let Err(error) = tune(&socket, limits) {
+            tracing::debug!(%error, %peer, "a socket cannot be tuned");
+        }
+        let connection = connection(socket, router.clone(), limits, stop.clone());
+        tasks.spawn(async move {
+            connection.await;
+            drop(permit);
+        });
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let permit = room.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((socket, peer)) => Some((socket, peer, permit)),
+        Err(error) => {
+            tracing::warn!(%error, "a connection cannot be accepted");
+            // Out of file descriptors: the next try would fail at once too.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+fn tune(socket: &TcpStream, limits: ServerLimits) -> std::io::Result<()> {
+    // Small frames must not wait for the acknowledgement of the one before.
+    socket.set_nodelay(true)?;
+    let socket = SockRef::from(socket);
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(limits.dead_after / 2))?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(limits.dead_after))?;
+    Ok(())
+}
+
+async fn connection(
+    socket: TcpStream,
+    router: Router,
+    limits: ServerLimits,
+    stop: CancellationToken,
+) {
+    let io = TokioIo::new(Deadline::new(socket, limits.write_timeout));
+    let service = router.map_request(|request: Request<Incoming>| request.map(Body::new));
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
+    let served = builder.serve_connection_with_upgrades(io, TowerToHyperService::new(service));
+    let mut served = std::pin::pin!(served);
+    let outcome = tokio::select! {
+        outcome = served.as_mut() => outcome,
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(error = error.as_ref() as &dyn std::error::Error, "a connection ended");
+    }
+}

@@ -1,0 +1,7 @@
+//! WebSocket: ready frames on the raw socket. The server's side of RFC 6455, without extensions.
+
+pub(crate) mod connection;
+pub(crate) mod format;
+pub(crate) mod handshake;
+pub(crate) mod inbound;
+pub(crate) mod wire;

@@ -1,0 +1,205 @@
+//! One client's socket after the handshake: listening and speaking, in one task.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf, split},
+    sync::Notify,
+    time::{Instant, Sleep, sleep_until, timeout},
+};
+use tungstenite::protocol::frame::coding::Control;
+
+use super::{
+    format::WsFormat,
+    inbound::{Inbound, Listener, Violation},
+    wire::Outbox,
+};
+use crate::{
+    backoff::jitter,
+    http::{outgoing::Outgoing, session::Session},
+};
+
+/// How long a closing peer may take to answer the close frame.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Pings in a row that may go unanswered; the next one is not sent, the connection is dropped.
+const UNANSWERED_PINGS: u32 = 2;
+
+/// What the listening half asks of the speaking half.
+#[derive(Debug, Default)]
+struct Desk {
+    /// The newest ping that wants a pong; older ones need none (RFC 6455 §5.5.3).
+    pong: Mutex<Option<Bytes>>,
+    asked: Notify,
+    /// Pings since the last pong.
+    unanswered: AtomicU32,
+}
+
+/// How a conversation came to its end.
+enum Ended {
+    /// We sent a close frame.
+    Spoken,
+    /// The peer takes no more bytes.
+    Dead,
+    /// The client closed, or cannot be listened to any longer.
+    Heard(Option<Violation>),
+}
+
+/// Serves a client until either side ends the conversation. A write that takes longer than
+/// `write_timeout` ends it too.
+pub(crate) async fn serve<I>(io: I, session: Session, format: WsFormat, write_timeout: Duration)
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin,
+{
+    let (read, write) = split(io);
+    let desk = Desk::default();
+    let mut speaker = Speaker::new(write, session, format, write_timeout);
+    let mut listening = std::pin::pin!(listen(Listener::new(read), &desk));
+    let ended = tokio::select! {
+        ended = speaker.speak(&desk) => ended,
+        violation = &mut listening => Ended::Heard(violation),
+    };
+    match ended {
+        // The peer's own close frame ends the conversation in order.
+        Ended::Spoken => drop(timeout(CLOSING, listening).await),
+        Ended::Dead | Ended::Heard(Some(Violation::Gone)) => return,
+        Ended::Heard(None) => speaker.answer_close(1000, "").await,
+        Ended::Heard(Some(violation)) => {
+            speaker.answer_close(violation.code().unwrap_or(1002), &violation.to_string()).await;
+        }
+    }
+    drop(timeout(CLOSING, speaker.io.shutdown()).await);
+}
+
+/// Hears the client until it closes (`None`) or cannot be heard any more.
+async fn listen<R: AsyncRead + Unpin>(mut listener: Listener<R>, desk: &Desk) -> Option<Violation> {
+    loop {
+        match listener.next().await {
+            Ok(Inbound::Ping(payload)) => desk.answer(payload),
+            Ok(Inbound::Pong) => desk.unanswered.store(0, Ordering::Relaxed),
+            Ok(Inbound::Message(_)) => {}
+            Ok(Inbound::Close) => return None,
+            Err(violation) => return Some(violation),
+        }
+    }
+}
+
+struct Speaker<I> {
+    io: WriteHalf<I>,
+    session: Session,
+    format: WsFormat,
+    write_timeout: Duration,
+    outbox: Outbox,
+    messages: Vec<Outgoing>,
+    ping: Pin<Box<Sleep>>,
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
+    fn new(io: WriteHalf<I>, session: Session, format: WsFormat, write_timeout: Duration) -> Self {
+        let ping = Box::pin(sleep_until(next_ping(&session)));
+        let (outbox, messages) = (Outbox::default(), Vec::new());
+        Self { io, session, format, write_timeout, outbox, messages, ping }
+    }
+
+    /// Says what the session says, until it has said everything.
+    async fn speak(&mut self, desk: &Desk) -> Ended {
+        loop {
+            let over = tokio::select! {
+                more = self.session.next(&mut self.messages) => self.queue() || !more,
+                () = desk.asked.notified() => false,
+                () = &mut self.ping => match self.queue_ping(desk) {
+                    true => false,
+                    false => return Ended::Dead,
+                },
+            };
+            if self.flush(desk).await.is_err() {
+                return Ended::Dead;
+            }
+            if over {
+                return Ended::Spoken;
+            }
+        }
+    }
+
+    /// Ends the conversation from the client's side: what has not begun to leave stays.
+    async fn answer_close(&mut self, code: u16, reason: &str) {
+        self.outbox.clear_unstarted();
+        self.outbox.push_close(code, reason);
+        let quiet = Desk::default();
+        drop(timeout(CLOSING, self.flush(&quiet)).await);
+    }
+
+    /// Frames the session's messages. True: the last one was a close.
+    fn queue(&mut self) -> bool {
+        for message in self.messages.drain(..) {
+            if let Some(reason) = self.format.push(&message, &mut self.outbox) {
+                self.outbox.push_close(reason.code(), reason.text());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// False: the peer has not answered for too long.
+    fn queue_ping(&mut self, desk: &Desk) -> bool {
+        let next = next_ping(&self.session);
+        self.ping.as_mut().reset(next);
+        if desk.unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED_PINGS {
+            return false;
+        }
+        self.outbox.push_control(Control::Ping, Bytes::new());
+        true
+    }
+
+    /// Writes everything queued; pongs pass in between.
+    async fn flush(&mut self, desk: &Desk) -> std::io::Result<()> {
+        loop {
+            if let Some(payload) = desk.take_pong() {
+                self.outbox.push_control(Control::Pong, payload);
+            }
+            if self.outbox.is_empty() {
+                break;
+            }
+            let written = timeout(self.write_timeout, self.write()).await;
+            let count = written.map_err(|_| std::io::ErrorKind::TimedOut)??;
+            if count == 0 {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            self.outbox.advance(count);
+        }
+        timeout(self.write_timeout, self.io.flush())
+            .await
+            .map_err(|_| std::io::ErrorKind::TimedOut)?
+    }
+
+    async fn write(&mut self) -> std::io::Result<usize> {
+        let slices = self.outbox.slices();
+        let io = &mut self.io;
+        poll_fn(|cx| Pin::new(&mut *io).poll_write_vectored(cx, &slices)).await
+    }
+}
+
+fn next_ping(session: &Session) -> Instant {
+    let never = Duration::from_secs(365 * 24 * 3600);
+    Instant::now() + session.heartbeat().map_or(never, |every| jitter(every, 0.9, 1.1))
+}
+
+impl Desk {
+    fn answer(&self, payload: Bytes) {
+        *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+        self.asked.notify_one();
+    }
+
+    fn take_pong(&self) -> Option<Bytes> {
+        self.pong.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

@@ -1,0 +1,55 @@
+//! Messages as WebSocket text: bare changes, or the envelopes of the subprotocol.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::wire::Outbox;
+use crate::{change::Shape, http::outgoing::Outgoing, hub::CloseReason};
+
+/// The subprotocol whose messages are `{"id", "event", "data"}`.
+pub(crate) const SUBPROTOCOL: &str = "tailwater.v1";
+
+/// How a client wants its messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WsFormat {
+    /// How changes look.
+    pub(crate) shape: Shape,
+    /// Whether the client speaks [`SUBPROTOCOL`].
+    pub(crate) enveloped: bool,
+}
+
+impl WsFormat {
+    /// Queues a message. `Some`: the conversation ends with this reason.
+    pub(super) fn push(&self, message: &Outgoing, outbox: &mut Outbox) -> Option<CloseReason> {
+        match message {
+            Outgoing::Change(event) => self.push_change(event, outbox),
+            Outgoing::Close(reason) => {
+                if self.enveloped {
+                    push_envelope(message, outbox);
+                }
+                return Some(*reason);
+            }
+            // Bare changes leave no room to say that some are missing.
+            Outgoing::Reset(..) if !self.enveloped => return Some(CloseReason::HistoryLost),
+            _ if self.enveloped => push_envelope(message, outbox),
+            _ => {}
+        }
+        None
+    }
+
+    fn push_change(&self, event: &crate::change::ChangeEvent, outbox: &mut Outbox) {
+        match event.frame(self.shape) {
+            Ok(frame) if self.enveloped => {
+                outbox.push_text(&[frame.preamble, frame.json, Bytes::from_static(b"}")]);
+            }
+            Ok(frame) => outbox.push_text(&[frame.json]),
+            Err(error) => tracing::warn!(%error, "an event cannot be encoded and is skipped"),
+        }
+    }
+}
+
+fn push_envelope(message: &Outgoing, outbox: &mut Outbox) {
+    let id = message.id().map(|id| id.as_str());
+    let text = json!({ "id": id, "event": message.event(), "data": message.data() });
+    outbox.push_text(&[Bytes::from(text.to_string())]);
+}
