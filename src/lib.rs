@@ -5,6 +5,8 @@
 //!
 //! | module | answers |
 //! |---|---|
+//! | [`cli`] | what the command line asks for |
+//! | [`app`] | how the parts are wired, started and drained |
 //! | [`config`] | what the operator wants |
 //! | [`http`] | requests in, sessions and answers out |
 //! | [`catalog`] | which streams exist, and when that changes |
@@ -18,6 +20,8 @@
 //! | [`backoff`] | how long to wait before trying again |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
+pub mod cli;
+pub mod app;
 pub mod config;
 pub mod http;
 pub mod catalog;

@@ -1,9 +1,13 @@
-//! What the tests share: a MongoDB, clients, faults on the wire, a browser.
+//! What the tests share: a MongoDB, a service, clients, faults on the wire, a browser.
 
+pub(crate) mod app;
 pub(crate) mod browser;
 pub(crate) mod clients;
+pub(crate) mod http;
 pub(crate) mod mongod;
 pub(crate) mod proxy;
+pub(crate) mod sse;
+pub(crate) mod websocket;
 
 use std::{future::Future, time::Duration};
 
@@ -11,6 +15,8 @@ use tokio::{
     net::TcpStream,
     time::{interval, timeout},
 };
+
+pub(crate) use app::{TestApp, all};
 
 /// Longer than anything that a test waits for; a test that gets here has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

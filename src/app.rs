@@ -1,0 +1,123 @@
+//! Wires the parts together, and owns the order in which they start and drain.
+
+mod clients;
+mod positions;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::clients::Clients;
+use crate::{
+    binding::Namespace,
+    catalog::Catalog,
+    change::Dialect,
+    config::{CompatMode, Config, StreamsConfig},
+    http::{AppState, ServerLimits, router, serve, state::Shared},
+    hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
+    source::MongoSource,
+};
+
+/// Serves until `shutdown` resolves and everything has been ended in order.
+///
+/// # Errors
+/// When the connection string cannot be used. MongoDB need not be there.
+pub async fn run(
+    config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let app = App::start(&config).await?;
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let state = app.state(&config, stop.clone(), tasks.clone());
+    let limits = server_limits(&config);
+    let accepting =
+        tokio::spawn(serve(listener, router(state), limits, stop.clone(), tasks.clone()));
+    shutdown.await;
+    tracing::info!("draining");
+    stop.cancel();
+    accepting.await.context("the listener failed")?;
+    app.drain(config.streams.drain, &tasks).await;
+    Ok(())
+}
+
+struct App {
+    clients: Clients,
+    hub: Hub,
+    catalog: Catalog,
+}
+
+impl App {
+    async fn start(config: &Config) -> anyhow::Result<Self> {
+        let clients = Clients::connect(&config.mongodb, &config.streams).await?;
+        let source = MongoSource::new(clients.streams.clone(), config.streams.await_time);
+        let key = positions::load(clients.requests.clone(), config);
+        let hub = Hub::new(Arc::new(source), key, hub_limits(&config.streams));
+        let catalog = Catalog::new(clients.requests.clone(), hub.clone());
+        Ok(Self { clients, hub, catalog })
+    }
+
+    fn state(&self, config: &Config, draining: CancellationToken, tasks: TaskTracker) -> AppState {
+        let settings = &config.mongodb.settings;
+        AppState::new(Shared {
+            hub: self.hub.clone(),
+            catalog: self.catalog.clone(),
+            mounts: config.mounts.clone(),
+            dialect: match config.compat {
+                CompatMode::Off => Dialect::Tailwater,
+                CompatMode::Restheart => Dialect::RestHeart,
+            },
+            heartbeat: config.streams.heartbeat,
+            drain: config.streams.drain,
+            max_age: config.streams.max_connection_age,
+            write_timeout: config.streams.write_timeout,
+            request_body: config.limits.request_body,
+            settings: Namespace::new(&settings.database, &settings.collection),
+            draining,
+            tasks,
+        })
+    }
+
+    /// Sessions first, then cursors, then the connections to MongoDB.
+    async fn drain(self, within: Duration, tasks: &TaskTracker) {
+        tasks.close();
+        if tokio::time::timeout(within, tasks.wait()).await.is_err() {
+            tracing::warn!("connections that did not end in time are cut");
+        }
+        // Reading a cursor ends with its await time; then it is killed on the server.
+        let ending = async {
+            self.hub.shutdown().await;
+            self.clients.shutdown().await;
+        };
+        if tokio::time::timeout(CURSORS_END, ending).await.is_err() {
+            tracing::warn!("MongoDB was not told of the end of every cursor in time");
+        }
+    }
+}
+
+/// How long the ending of cursors may take after the drain.
+const CURSORS_END: Duration = Duration::from_secs(5);
+
+fn hub_limits(streams: &StreamsConfig) -> HubLimits {
+    HubLimits {
+        cursors: streams.cursors,
+        catch_ups: streams.catch_up,
+        linger: streams.linger,
+        open_timeout: streams.open_timeout,
+        history: HistoryLimits { events: streams.history.events, bytes: streams.history.bytes },
+        mailbox: MailboxLimits { events: streams.mailbox.events, bytes: streams.mailbox.bytes },
+    }
+}
+
+fn server_limits(config: &Config) -> ServerLimits {
+    let heartbeat = config.streams.heartbeat.unwrap_or(Duration::from_secs(20));
+    ServerLimits {
+        connections: config.limits.connections,
+        header_timeout: config.limits.header_timeout,
+        write_timeout: config.streams.write_timeout,
+        dead_after: (heartbeat * 2).max(Duration::from_secs(2)),
+    }
+}

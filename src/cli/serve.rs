@@ -1,0 +1,41 @@
+//! `tailwater serve`
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+
+use super::{load, report, signals};
+use crate::{
+    app,
+    config::{CommonArgs, Config},
+};
+
+pub(super) async fn run(common: &CommonArgs) -> anyhow::Result<ExitCode> {
+    let config = load(common)?;
+    let listener = listen(&config).await?;
+    app::run(config, listener, signals::shutdown()).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Binds the listener, and says so. Refuses an exposed address before anything is bound.
+pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    config.check_exposure()?;
+    let listener = bind(config).await?;
+    let bound = listener.local_addr()?;
+    if config.auth.insecure_no_auth {
+        report(&format!(
+            "tailwater: authentication is off (insecure_no_auth): whoever reaches {bound} may open every stream"
+        ));
+    }
+    report(&format!("tailwater: ready on http://{bound}"));
+    Ok(listener)
+}
+
+/// Binds the listener.
+pub(super) async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
+    let address = config.listen.address;
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; choose another with --listen"))
+}

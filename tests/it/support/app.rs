@@ -1,0 +1,153 @@
+//! A Tailwater of the test's own, on a free port, in front of a database of the test's own.
+
+use std::{net::SocketAddr, path::Path};
+
+use bson::{Document, doc};
+use mongodb::{Client, Collection, Database};
+use tailwater::{app, config::Config};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use super::{
+    http::{self, Answer},
+    mongod,
+    sse::Sse,
+    websocket::Socket,
+};
+
+/// A running service. Dropping it leaves it to the runtime's end; [`TestApp::stop`] drains it.
+pub(crate) struct TestApp {
+    pub(crate) address: SocketAddr,
+    pub(crate) db: Database,
+    shutdown: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<anyhow::Result<()>>>,
+}
+
+impl TestApp {
+    /// In front of the shared MongoDB, with quick heartbeats.
+    pub(crate) async fn start() -> Self {
+        Self::configured("").await
+    }
+
+    /// The same, with settings of the test's own under `streams:`, one a line.
+    pub(crate) async fn with_streams(settings: &str) -> Self {
+        let lines: String = settings.lines().map(|line| format!("  {}\n", line.trim())).collect();
+        Self::configured(&format!("streams:\n{lines}")).await
+    }
+
+    /// The same, with lines of a configuration file.
+    pub(crate) async fn configured(yaml: &str) -> Self {
+        let db = mongod::fresh_database().await;
+        Self::at(&mongod::shared_uri().await, db, yaml).await
+    }
+
+    /// In front of any MongoDB, also one that does not answer.
+    pub(crate) async fn at(uri: &str, db: Database, yaml: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::on(listener, uri, db, yaml).await
+    }
+
+    pub(crate) async fn on(listener: TcpListener, uri: &str, db: Database, yaml: &str) -> Self {
+        let address = listener.local_addr().unwrap();
+        let config = config(uri, yaml);
+        let (shutdown, told) = oneshot::channel();
+        let told = async { drop(told.await) };
+        let running = tokio::spawn(app::run(config, listener, told));
+        Self { address, db, shutdown: Some(shutdown), running: Some(running) }
+    }
+
+    /// Tells the service to drain and waits until it is gone.
+    pub(crate) async fn stop(mut self) {
+        self.begin_drain();
+        if let Some(running) = self.running.take() {
+            running.await.unwrap().unwrap();
+        }
+    }
+
+    /// Tells the service to drain.
+    pub(crate) fn begin_drain(&mut self) {
+        if let Some(shutdown) = self.shutdown.take() {
+            // The service may have failed already; then `stop` tells how.
+            let _ = shutdown.send(());
+        }
+    }
+
+    /// Declares streams on a collection, as RESTHeart stores them.
+    pub(crate) async fn declare(&self, coll: &str, streams: Vec<Document>) {
+        let id = format!("_properties.{coll}");
+        let properties = doc! { "_id": &id, "streams": streams };
+        let stored = self.db.collection::<Document>("_properties");
+        stored.replace_one(doc! { "_id": &id }, properties).upsert(true).await.unwrap();
+    }
+
+    pub(crate) fn coll(&self, name: &str) -> Collection<Document> {
+        let majority = mongodb::options::WriteConcern::majority();
+        let options =
+            mongodb::options::CollectionOptions::builder().write_concern(majority).build();
+        self.db.collection_with_options(name, options)
+    }
+
+    /// The path of a stream: `coll/uri?query`.
+    pub(crate) fn path(&self, stream: &str) -> String {
+        let (coll, uri) = stream.split_once('/').unwrap();
+        format!("/{}/{coll}/_streams/{uri}", self.db.name())
+    }
+
+    /// Opens `coll/uri?query` and waits for `ready`.
+    pub(crate) async fn sse(&self, stream: &str) -> Sse {
+        Sse::open(self.address, &self.path(stream), &[]).await
+    }
+
+    /// Comes back with an id.
+    pub(crate) async fn resume(&self, stream: &str, id: &str) -> Sse {
+        Sse::open(self.address, &self.path(stream), &[("last-event-id", id)]).await
+    }
+
+    /// Opens `coll/uri?query` as a WebSocket without subprotocol.
+    pub(crate) async fn socket(&self, stream: &str) -> Socket {
+        Socket::open(self.address, &self.path(stream), None).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        http::request(self.address, "GET", path, &[], "").await
+    }
+
+    /// Asks for a stream as a browser's `EventSource` would and gives the answer's head and body.
+    pub(crate) async fn refused(&self, stream: &str) -> Answer {
+        let accept = [("accept", "text/event-stream")];
+        http::request(self.address, "GET", &self.path(stream), &accept, "").await
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+        let json = [("content-type", "application/json")];
+        http::request(self.address, method, path, &json, body).await
+    }
+
+    /// Cursors of change streams on a namespace of this test's database.
+    pub(crate) async fn cursors(&self, coll: &str) -> usize {
+        let client: &Client = self.db.client();
+        let pipeline = [
+            doc! { "$currentOp": { "idleCursors": true, "allUsers": true } },
+            doc! { "$match": {
+                "ns": format!("{}.{coll}", self.db.name()),
+                "cursor.originatingCommand.pipeline.0.$changeStream": { "$exists": true },
+            } },
+        ];
+        let mut found = client.database("admin").aggregate(pipeline).await.unwrap();
+        let mut ids = std::collections::HashSet::new();
+        while found.advance().await.unwrap() {
+            let cursor = found.current().get_document("cursor").unwrap();
+            ids.insert(cursor.get_i64("cursorId").unwrap());
+        }
+        ids.len()
+    }
+}
+
+fn config(uri: &str, yaml: &str) -> Config {
+    let text = format!("mongodb: {{ uri: \"{uri}\" }}\nauth: {{ insecure_no_auth: true }}\n{yaml}");
+    Config::from_yaml(Path::new("test.yaml"), &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A stream without stages.
+pub(crate) fn all() -> Document {
+    doc! { "uri": "all", "stages": [] }
+}

@@ -1,0 +1,73 @@
+//! A WebSocket client: the field's own library, not ours.
+
+use std::net::SocketAddr;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Error, Message, client::IntoClientRequest},
+};
+
+use super::PATIENCE;
+
+/// An open socket.
+pub(crate) struct Socket {
+    pub(crate) stream: WebSocketStream<TcpStream>,
+    /// The subprotocol that the server chose.
+    pub(crate) protocol: Option<String>,
+}
+
+impl Socket {
+    pub(crate) async fn open(address: SocketAddr, path: &str, protocol: Option<&str>) -> Self {
+        let opened = Self::try_open(address, path, protocol).await;
+        opened.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) async fn try_open(
+        address: SocketAddr,
+        path: &str,
+        protocol: Option<&str>,
+    ) -> Result<Self, Error> {
+        let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
+        if let Some(protocol) = protocol {
+            let value = protocol.parse().unwrap();
+            request.headers_mut().insert("sec-websocket-protocol", value);
+        }
+        let socket = TcpStream::connect(address).await.unwrap();
+        let (stream, response) = client_async(request, socket).await?;
+        let protocol = response.headers().get("sec-websocket-protocol");
+        let protocol = protocol.map(|value| value.to_str().unwrap().to_owned());
+        Ok(Self { stream, protocol })
+    }
+
+    /// The next message of any kind.
+    pub(crate) async fn message(&mut self) -> Message {
+        let message = timeout(PATIENCE, self.stream.next()).await.expect("a message in time");
+        message.expect("the socket stays").unwrap()
+    }
+
+    /// The next text message, as JSON.
+    pub(crate) async fn json(&mut self) -> Value {
+        loop {
+            if let Message::Text(text) = self.message().await {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+
+    /// Waits for the close frame: its code and reason. Anything before it is passed over.
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
+        loop {
+            if let Message::Close(frame) = self.message().await {
+                let frame = frame.expect("a close code");
+                return (frame.code.into(), frame.reason.to_string());
+            }
+        }
+    }
+
+    pub(crate) async fn send(&mut self, message: Message) {
+        self.stream.send(message).await.unwrap();
+    }
+}
