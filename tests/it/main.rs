@@ -3,10 +3,13 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "what a helper cannot do fails the test that called it"
 )]
 
+mod mongod_lifecycle;
+mod mql_differential;
+mod mql_replay;
 mod streams;
 mod support;
