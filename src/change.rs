@@ -8,10 +8,12 @@ pub mod frame;
 pub mod position;
 pub mod shape;
 pub mod token;
+pub mod view;
 
 pub use cluster_time::ClusterTime;
 pub use event::ChangeEvent;
 pub use frame::Frame;
 pub use position::{Position, PositionId, PositionKey};
-pub use shape::{Dialect, Shape};
+pub use shape::{Dialect, Reshape, Reshaping, Shape};
 pub use token::ResumeToken;
+pub use view::View;

@@ -1,137 +1,94 @@
-//! What is decided in process: which events of a shared cursor a subscriber receives.
+//! What is decided in process: which events of a shared cursor a subscriber receives, and how much
+//! of each it may see.
 
-use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use bson::RawDocument;
 
+use super::{
+    boundary::{Boundary, Side},
+    images::{Images, Kind},
+    steps::{Condition, Steps},
+};
 use crate::{
-    definition::{BindError, NotifyEntry, NotifyWhen},
-    query::{BoundFilter, Checked, Filter, IndexChoice, Key, Keyer, ParseOptions, Path, Refusal},
+    change::View,
+    query::{Checked, IndexChoice, Key, Keyer, Path},
 };
 
 /// Decides for one subscriber. The only place where an event is kept from a client.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    filter: Option<Conditions>,
-}
-
-#[derive(Debug, Clone)]
-struct Conditions {
-    filter: BoundFilter,
-    index: Option<IndexChoice>,
+    /// What the caller's permission lets it read; comes first, on the raw event.
+    pub(super) boundary: Option<Boundary>,
+    /// Stages that are not sent to MongoDB.
+    pub(super) steps: Steps,
+    /// The client's own choice; comes last.
+    pub(super) notify_when: Option<Condition>,
+    /// Whether documents that stop matching are signalled.
+    pub(super) leave: bool,
+    /// Whether events carry pre-images.
+    pub(super) pre_images: bool,
+    /// Whether the permission restricts which documents are seen, here or on the server.
+    pub(super) scoped: bool,
 }
 
 impl Selection {
-    /// Everything, or what the conditions of `notify_when` select.
-    ///
-    /// # Errors
-    /// A value that cannot be compared with as MongoDB would.
-    pub fn new(notify_when: Option<&NotifyWhen>) -> Result<Self, BindError> {
-        Ok(Self { filter: notify_when.map(Conditions::of).transpose()? })
-    }
-
-    /// Whether every event is selected, without looking.
+    /// Whether every event is selected whole, without looking.
     pub fn is_everything(&self) -> bool {
-        self.filter.is_none()
+        self.boundary.is_none() && self.notify_when.is_none() && self.steps.pass_everything()
     }
 
-    /// Whether an event is for this subscriber. What cannot be decided is not.
-    pub fn selects(&self, event: &RawDocument) -> bool {
-        self.filter
-            .as_ref()
-            .is_none_or(|conditions| Checked::new(event).is_ok_and(|event| conditions.hold(&event)))
+    /// Whether the subscriber may be told of events that nobody could read: it sees them all.
+    pub fn sees_all(&self) -> bool {
+        !self.scoped
     }
 
-    /// [`Selection::selects`] for an event that many selections look at.
-    pub fn selects_checked(&self, event: &Checked<'_>) -> bool {
-        self.filter.as_ref().is_none_or(|conditions| conditions.hold(event))
+    /// What of an event is for this subscriber. What cannot be decided is not.
+    pub fn judge(&self, images: &Images<'_>) -> Option<View> {
+        let side = self.boundary.as_ref().map_or(Side::Visible(View::Whole), |b| b.judge(images));
+        match side {
+            Side::Visible(view) if self.passes(images.decisive(), images.decisive_raw()) => {
+                Some(view)
+            }
+            Side::Visible(View::Whole) | Side::Left => self.left(images),
+            Side::Visible(_) | Side::Hidden => None,
+        }
+    }
+
+    /// The signal of a document that was selected before the change and is not any more.
+    fn left(&self, images: &Images<'_>) -> Option<View> {
+        let changed = matches!(images.kind, Kind::Update | Kind::Replace);
+        let (before, raw) = (images.before()?, images.before_raw()?);
+        (self.leave && changed && self.passes(before, raw)).then_some(View::Leave)
+    }
+
+    fn passes(&self, event: &Checked<'_>, raw: &RawDocument) -> bool {
+        self.steps.pass(event, raw, self.notify_when.as_ref())
     }
 
     /// Values of which an event must hold one to be selected, by path. `None`: no index can tell.
     pub fn keys(&self, keyer: &Keyer) -> Option<Vec<(Path, Key)>> {
-        let conditions = self.filter.as_ref()?;
-        conditions.index.as_ref()?.keys(&conditions.filter, keyer)
-    }
-}
-
-impl Conditions {
-    fn of(notify_when: &NotifyWhen) -> Result<Self, BindError> {
-        let mut conditions = Vec::new();
-        for entry in &notify_when.entries {
-            // Without this an absent image would equal null, and a delete would reach whoever binds it.
-            conditions.push(doc! { &entry.top: { "$type": "object" } });
-            conditions.push(equals_any(entry));
+        let keys =
+            self.indexable().find_map(|(condition, index)| index.keys(&condition.filter, keyer))?;
+        let mut everywhere = keys.clone();
+        for (path, key) in keys.iter().filter(|(path, _)| path.root() == "fullDocument") {
+            for root in self.other_roots() {
+                everywhere.push((path.rerooted(root).ok()?, *key));
+            }
         }
-        let raw = RawDocumentBuf::try_from(&doc! { "$and": conditions }).map_err(uncodable)?;
-        let filter =
-            Filter::parse(&raw, &ParseOptions::event()).map_err(|refusal| refused(&refusal))?;
-        let index = filter.index_choice();
-        let filter = filter.bind(&[]).map_err(uncodable)?;
-        Ok(Self { filter, index })
+        Some(everywhere)
     }
 
-    /// What cannot be decided does not hold.
-    fn hold(&self, event: &Checked<'_>) -> bool {
-        self.filter.matches_checked(event).unwrap_or(false)
-    }
-}
-
-fn equals_any(entry: &NotifyEntry) -> Document {
-    match entry.any_of.as_slice() {
-        [value] => doc! { &entry.path: { "$eq": value } },
-        values => doc! { &entry.path: { "$in": Bson::Array(values.to_vec()) } },
-    }
-}
-
-fn refused(refusal: &Refusal) -> BindError {
-    BindError::NotData { name: "of notify_when".to_owned(), reason: refusal.to_string() }
-}
-
-fn uncodable(error: impl std::fmt::Display) -> BindError {
-    BindError::NotData { name: "of notify_when".to_owned(), reason: error.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use bson::rawdoc;
-
-    use super::*;
-
-    fn selection(path: &str, any_of: Vec<Bson>) -> Selection {
-        let top = path.split('.').next().unwrap().to_owned();
-        let entries = vec![NotifyEntry { path: path.to_owned(), top, any_of }];
-        Selection::new(Some(&NotifyWhen { entries })).unwrap()
+    /// Conditions that see the event as it came, those that tell most callers apart first.
+    fn indexable(&self) -> impl Iterator<Item = (&Condition, &IndexChoice)> {
+        let boundary = self.boundary.as_ref().map(Boundary::condition);
+        let last = self.notify_when.as_ref().filter(|_| self.steps.leave_untouched());
+        let conditions = boundary.into_iter().chain(last).chain(self.steps.leading());
+        conditions.filter_map(|condition| Some((condition, condition.index.as_ref()?)))
     }
 
-    #[track_caller]
-    fn check(path: &str, any_of: impl Into<Bson>, event: &RawDocument, expected: bool) {
-        let any_of = vec![any_of.into()];
-        assert_eq!(selection(path, any_of.clone()).selects(event), expected, "{path} {any_of:?}");
-    }
-
-    #[test]
-    fn equality_is_that_of_mongodb() {
-        let event = rawdoc! { "fullDocument": { "t": 42, "l": ["a", "b"], "d": [{ "id": "u1" }] } };
-        check("fullDocument.t", 42_i64, &event, true);
-        check("fullDocument.t", 42.0, &event, true);
-        check("fullDocument.t", "42", &event, false);
-        check("fullDocument.l", "b", &event, true);
-        check("fullDocument.l", "c", &event, false);
-        check("fullDocument.d.id", "u1", &event, true);
-    }
-
-    #[test]
-    fn null_needs_an_image() {
-        let null = Bson::Null;
-        check("fullDocument.x", null.clone(), &rawdoc! { "fullDocument": { "y": 1 } }, true);
-        check("fullDocument.x", null.clone(), &rawdoc! { "fullDocument": null }, false);
-        check("fullDocument.x", null, &rawdoc! { "operationType": "delete" }, false);
-    }
-
-    #[test]
-    fn what_is_selected_is_found_by_its_keys() {
-        let keyer = Keyer::new(ahash::RandomState::new());
-        let one = selection("fullDocument.t", vec!["42".into(), 42.into()]);
-        assert_eq!(one.keys(&keyer).map(|keys| keys.len()), Some(2));
-        assert!(selection("fullDocument.t", vec![Bson::Null]).keys(&keyer).is_none());
-        assert!(Selection::default().is_everything());
+    /// Where else than in `fullDocument` the document is looked at.
+    fn other_roots(&self) -> impl Iterator<Item = &'static str> {
+        let before = self.pre_images.then_some("fullDocumentBeforeChange");
+        let key = self.boundary.as_ref().is_some_and(Boundary::is_on_key).then_some("documentKey");
+        before.into_iter().chain(key)
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     binding::{CursorSpec, Namespace, Selection},
     change::ChangeEvent,
     definition::{StreamDef, StreamDefs},
-    hub::{CloseHandle, Delivery, Hub, Item, Resume, Subscription},
+    hub::{CloseHandle, Delivery, Hub, Item, Resume, SubscribeError, Subscription},
 };
 
 /// How often metadata is compared when it cannot be watched, and how soon watching is tried again.
@@ -144,6 +144,7 @@ impl Task {
             let selection = Arc::new(Selection::default());
             match self.hub.subscribe(spec.clone(), selection, Resume::Live).await {
                 Ok(subscription) => self.follow(subscription).await,
+                Err(SubscribeError::Draining) => return,
                 Err(error) => {
                     tracing::warn!(ns.db = %self.db, %error, "metadata cannot be watched; polling");
                     self.poll().await;
@@ -182,7 +183,7 @@ impl Task {
 
     async fn heed(&self, item: Item) {
         match item {
-            Item::Change(event) => {
+            Item::Change(event, _) => {
                 self.changed();
                 match collection_of(&event) {
                     Some(coll) => self.compare(&coll).await,

@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bson::{RawDocument, RawDocumentBuf, oid::ObjectId};
 
-use super::{ClusterTime, Frame, PositionId, ResumeToken, Shape, frame};
+use super::{ClusterTime, Frame, PositionId, ResumeToken, Shape, View, frame};
 use crate::json::JsonError;
 
 /// One change, after the stages that MongoDB ran.
@@ -13,14 +13,22 @@ pub struct ChangeEvent {
     raw: RawDocumentBuf,
     token: ResumeToken,
     id: PositionId,
-    frames: Mutex<Vec<(Shape, Frame)>>,
+    frames: Mutex<Vec<(Shape, View, Frame)>>,
     etag: OnceLock<Option<ObjectId>>,
+    before: OnceLock<Option<RawDocumentBuf>>,
 }
 
 impl ChangeEvent {
     /// `token` is the event's own resume token, `id` the opaque position that stands for it.
     pub fn new(raw: RawDocumentBuf, token: ResumeToken, id: PositionId) -> Self {
-        Self { raw, token, id, frames: Mutex::default(), etag: OnceLock::new() }
+        Self {
+            raw,
+            token,
+            id,
+            frames: Mutex::default(),
+            etag: OnceLock::new(),
+            before: OnceLock::new(),
+        }
     }
 
     /// The event's document.
@@ -49,20 +57,41 @@ impl ChangeEvent {
         *self.etag.get_or_init(read)
     }
 
+    /// The event with the pre-image in place of `fullDocument`, when it carries one: conditions on the
+    /// document are asked of it to learn how things stood before the change.
+    pub fn before(&self) -> Option<&RawDocument> {
+        self.before.get_or_init(|| with_image(&self.raw, "fullDocumentBeforeChange")).as_deref()
+    }
+
     /// Bytes that the event is taken to hold in memory: its document, and twice that for its frames.
     pub fn weight(&self) -> usize {
         self.raw.as_bytes().len() * 3
     }
 
-    /// The event's bytes in a shape, encoded by whoever asks first.
-    pub fn frame(&self, shape: Shape) -> Result<Frame, JsonError> {
+    /// The event's bytes in a shape and a view, encoded by whoever asks first.
+    pub fn frame(&self, shape: &Shape, view: View) -> Result<Frame, JsonError> {
         // Held while encoding, so that a second client waits for the bytes instead of making them again.
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, frame)) = frames.iter().find(|(known, _)| *known == shape) {
+        let known = frames.iter().find(|(known, seen, _)| *seen == view && known == shape);
+        if let Some((_, _, frame)) = known {
             return Ok(frame.clone());
         }
-        let frame = frame::encode(self, shape)?;
-        frames.push((shape, frame.clone()));
+        let frame = frame::encode(self, shape, view)?;
+        frames.push((shape.clone(), view, frame.clone()));
         Ok(frame)
     }
+}
+
+/// The event with another of its documents as `fullDocument`. `None`: it has no such document.
+pub fn with_image(event: &RawDocument, image: &str) -> Option<RawDocumentBuf> {
+    let image = event.get_document(image).ok()?;
+    let mut changed = RawDocumentBuf::new();
+    for field in event {
+        let (name, value) = field.ok()?;
+        if name.as_str() != "fullDocument" {
+            changed.append(name, value);
+        }
+    }
+    changed.append(bson::cstr!("fullDocument"), image);
+    Some(changed)
 }

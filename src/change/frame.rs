@@ -3,7 +3,7 @@
 use bson::raw::{CStr, RawBsonRef, RawDocument, RawDocumentBuf, cstr};
 use bytes::Bytes;
 
-use super::{ChangeEvent, Dialect, Shape};
+use super::{ChangeEvent, Dialect, Shape, View, shape::reduce};
 use crate::json::{JsonError, JsonMode, write_document, write_without};
 
 /// An encoded event.
@@ -29,11 +29,12 @@ const RESTHEART_FIELDS: [&CStr; 4] = [
 ];
 
 /// Encodes an event in a shape.
-pub(super) fn encode(event: &ChangeEvent, shape: Shape) -> Result<Frame, JsonError> {
+pub(super) fn encode(event: &ChangeEvent, shape: &Shape, view: View) -> Result<Frame, JsonError> {
+    let shown = Shown::of(event.raw(), shape, view)?;
     let mut out = Vec::with_capacity(event.raw().as_bytes().len() * 2 + 128);
     match shape.dialect {
         Dialect::Tailwater => {
-            push(&mut out, &["id: ", event.id().as_str(), "\nevent: change\ndata: "]);
+            push(&mut out, &["id: ", event.id().as_str(), "\nevent: ", name(view), "\ndata: "]);
         }
         Dialect::RestHeart => {
             let token = event.token().as_hex();
@@ -43,15 +44,53 @@ pub(super) fn encode(event: &ChangeEvent, shape: Shape) -> Result<Frame, JsonErr
     let start = out.len();
     match shape.dialect {
         Dialect::Tailwater => {
-            write_without(event.raw(), &INTERNAL_FIELDS, shape.mode, &mut out)?;
+            write_without(shown.document(), &INTERNAL_FIELDS, shape.mode, &mut out)?;
         }
-        Dialect::RestHeart => write_restheart(event.raw(), shape.mode, &mut out)?,
+        Dialect::RestHeart => write_restheart(shown.document(), shape.mode, &mut out)?,
     }
     let end = out.len();
     out.extend_from_slice(b"\n\n");
     let sse = Bytes::from(out);
-    let preamble = format!(r#"{{"id":"{}","event":"change","data":"#, event.id().as_str());
+    let (id, name) = (event.id().as_str(), name(view));
+    let preamble = format!(r#"{{"id":"{id}","event":"{name}","data":"#);
     Ok(Frame { json: sse.slice(start..end), sse, preamble: preamble.into() })
+}
+
+/// The name of the event under which a view is sent.
+fn name(view: View) -> &'static str {
+    match view {
+        View::Whole | View::Current | View::Gone => "change",
+        View::Leave => "leave",
+    }
+}
+
+/// The document that is encoded: the event itself where nothing is taken from it.
+enum Shown<'a> {
+    Event(&'a RawDocument),
+    Reduced(RawDocumentBuf),
+}
+
+impl<'a> Shown<'a> {
+    /// Reduced to the view first, so that no stage can bring back what the view hides.
+    fn of(event: &'a RawDocument, shape: &Shape, view: View) -> Result<Self, JsonError> {
+        let reduced = reduce(event, view).map_or(Self::Event(event), Self::Reduced);
+        match &shape.reshaping {
+            // A signal names a document and nothing else.
+            Some(reshaping) if view != View::Leave => {
+                let reshaped = reshaping.reshape(reduced.document());
+                let unshowable = JsonError::Malformed("it cannot be cut to what may be shown");
+                reshaped.map(Self::Reduced).ok_or(unshowable)
+            }
+            _ => Ok(reduced),
+        }
+    }
+
+    fn document(&self) -> &RawDocument {
+        match self {
+            Self::Event(event) => event,
+            Self::Reduced(reduced) => reduced,
+        }
+    }
 }
 
 /// The four fields that RESTHeart sends; absent and null ones are left out.

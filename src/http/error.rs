@@ -10,6 +10,7 @@ use axum::{
 
 use crate::{
     backoff::jitter,
+    binding::PlanError,
     catalog::{CatalogError, WriteError},
     definition::{BindError, DefinitionError, VariableError},
     hub::SubscribeError,
@@ -124,6 +125,15 @@ impl From<BindError> for ApiError {
         match error {
             BindError::Forbidden(violation) => Self::Forbidden(violation.to_string()),
             other => Self::BadRequest(other.to_string()),
+        }
+    }
+}
+
+impl From<PlanError> for ApiError {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Bind(error) => error.into(),
+            PlanError::Scope(_) | PlanError::Hidden(_) => Self::Forbidden(error.to_string()),
         }
     }
 }

@@ -25,7 +25,7 @@ use super::{
     },
 };
 use crate::{
-    binding::{Binding, Namespace},
+    binding::{Binding, Namespace, Scope},
     catalog::{Existence, Watch, streams_of},
     change::{Dialect, ResumeToken, Shape},
     definition::{StreamDef, StreamDefs},
@@ -50,8 +50,9 @@ pub(crate) async fn open(
     let (variables, mode, etag) = (query.variables()?, query.json_mode()?, query.etag()?);
     let watch = state.0.catalog.watch(&namespace.db).await;
     let definition = find(state, &namespace, &uri).await?;
-    let binding = Binding::plan(&namespace, &definition, &variables)?;
-    let shape = Shape { mode, dialect: state.0.dialect };
+    let scope = Scope::default();
+    let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
+    let shape = Shape { mode, dialect: state.0.dialect, reshaping: binding.reshaping };
     let transport = choose(&parts, &query, shape)?;
     let resume = resume(&parts, &query, state.0.dialect);
     let subscription =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::recover::Recovery;
 use crate::{
-    change::{ChangeEvent, ClusterTime, PositionId},
+    change::{ChangeEvent, ClusterTime, PositionId, View},
     hub::{CloseReason, Item, Reset, Skipped, Status},
 };
 
@@ -18,8 +18,8 @@ use crate::{
 pub(crate) enum Outgoing {
     /// The stream is live from here.
     Ready(Ready),
-    /// A change.
-    Change(Arc<ChangeEvent>),
+    /// A change, and how much of it is shown.
+    Change(Arc<ChangeEvent>, View),
     /// One event could not be delivered.
     Skipped(Arc<Skipped>),
     /// Changes were or may have been missed.
@@ -45,7 +45,8 @@ impl Outgoing {
     pub(crate) fn event(&self) -> &'static str {
         match self {
             Self::Ready(_) => "ready",
-            Self::Change(_) => "change",
+            Self::Change(_, View::Leave) => "leave",
+            Self::Change(..) => "change",
             Self::Skipped(_) => "skipped",
             Self::Reset(..) => "reset",
             Self::Status(_) => "status",
@@ -58,7 +59,7 @@ impl Outgoing {
     pub(crate) fn id(&self) -> Option<&PositionId> {
         match self {
             Self::Ready(ready) => Some(&ready.id),
-            Self::Change(event) => Some(event.id()),
+            Self::Change(event, _) => Some(event.id()),
             Self::Reset(reset, _) => Some(&reset.at.id),
             Self::Heartbeat(id) => Some(id),
             Self::Skipped(_) | Self::Status(_) | Self::Close(_) => None,
@@ -85,14 +86,14 @@ impl Outgoing {
                 "reason": reason.text(),
                 "reconnect": reason.reconnect(),
             }),
-            Self::Change(_) => Value::Null,
+            Self::Change(..) => Value::Null,
         }
     }
 
     /// An item of the hub as a message. `recovery` is asked for when the client has to be told how.
     pub(crate) fn from_item(item: Item, recovery: impl FnOnce() -> Recovery) -> Self {
         match item {
-            Item::Change(event) => Self::Change(event),
+            Item::Change(event, view) => Self::Change(event, view),
             Item::Skipped(skipped) => Self::Skipped(skipped),
             Item::Reset(reset) => Self::Reset(reset, recovery()),
             Item::Status(status) => Self::Status(Status::clone(&status)),

@@ -135,7 +135,7 @@ impl Session {
 
     fn deliver(&mut self, delivery: Delivery, into: &mut Vec<Outgoing>) {
         for item in self.items.drain(..) {
-            if let Item::Change(event) = &item {
+            if let Item::Change(event, _) = &item {
                 self.etag = event.etag().or(self.etag);
             }
             let recovery = || Recovery { collection: self.collection.clone(), etag: self.etag };

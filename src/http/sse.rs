@@ -11,10 +11,10 @@ use rand::Rng;
 use tokio_util::sync::ReusableBoxFuture;
 
 use super::{outgoing::Outgoing, session::Session};
-use crate::change::{Dialect, Shape};
+use crate::change::{ChangeEvent, Dialect, Shape, View};
 
 /// How a client wants its events.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct SseFormat {
     /// How changes look.
     pub(crate) shape: Shape,
@@ -37,7 +37,7 @@ impl SseFormat {
 
     fn write_contract(&self, message: &Outgoing, out: &mut BytesMut) {
         match message {
-            Outgoing::Change(event) => self.write_change(event, out),
+            Outgoing::Change(event, view) => self.write_change(event, *view, out),
             Outgoing::Heartbeat(id) if !self.named_heartbeat => {
                 put(out, &[": heartbeat\nid: ", id.as_str(), "\n\n"]);
             }
@@ -53,14 +53,14 @@ impl SseFormat {
     /// Nothing but changes and comments.
     fn write_restheart(&self, message: &Outgoing, out: &mut BytesMut) {
         match message {
-            Outgoing::Change(event) => self.write_change(event, out),
+            Outgoing::Change(event, view) => self.write_change(event, *view, out),
             Outgoing::Heartbeat(_) | Outgoing::Status(_) => out.put_slice(b":\n"),
             _ => {}
         }
     }
 
-    fn write_change(&self, event: &crate::change::ChangeEvent, out: &mut BytesMut) {
-        match event.frame(self.shape) {
+    fn write_change(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
+        match event.frame(&self.shape, view) {
             Ok(frame) => out.put_slice(&frame.sse),
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
@@ -121,8 +121,8 @@ impl Body for SseBody {
         while !self.over {
             let mut turn = ready!(self.turn.poll(cx));
             let mut out = BytesMut::new();
-            let format = self.format;
-            turn.messages.drain(..).for_each(|message| format.write(&message, &mut out));
+            let messages = turn.messages.drain(..);
+            messages.for_each(|message| self.format.write(&message, &mut out));
             self.over = !turn.more;
             self.turn.set(wait(turn));
             if !out.is_empty() {

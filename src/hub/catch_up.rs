@@ -11,7 +11,7 @@ use tokio_util::{
 use super::{CloseReason, Item, Skipped, feed::Feed};
 use crate::{
     binding::CursorSpec,
-    change::{Position, ResumeToken, position::Tie},
+    change::{Position, ResumeToken, View, position::Tie},
     source::{
         ChangeSource, EndReason, Fault, Open, Reader, Signal, SourceError, SourceEvent, Start,
     },
@@ -119,7 +119,7 @@ async fn read(mut reader: Reader, feed: &Feed, sender: mpsc::Sender<Step>) {
 }
 
 fn change(feed: &Feed, event: SourceEvent) -> Item {
-    Item::Change(Arc::new(feed.seal(event)))
+    Item::Change(Arc::new(feed.seal(event)), View::Whole)
 }
 
 fn dropped(feed: &Feed) -> Item {

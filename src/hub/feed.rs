@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     binding::{Namespace, Selection},
-    change::{ChangeEvent, ClusterTime, Position, PositionId, PositionKey, ResumeToken},
+    change::{ChangeEvent, ClusterTime, Position, PositionId, PositionKey, ResumeToken, View},
     source::SourceEvent,
 };
 
@@ -87,7 +87,7 @@ impl Feed {
         let items: Vec<_> = events.into_iter().map(|event| self.seal(event)).collect();
         let mut state = self.write();
         for item in items {
-            state.push(Item::Change(Arc::new(item)));
+            state.push(Item::Change(Arc::new(item), View::Whole));
         }
         if let Some(reach) = reach.filter(|reach| *reach > state.reach) {
             state.reach = reach;
@@ -241,7 +241,7 @@ impl Feed {
 impl State {
     fn push(&mut self, item: Item) {
         let number = self.history.head();
-        if let Item::Change(event) = &item {
+        if let Item::Change(event, _) = &item {
             self.newest = Some(Tail { id: event.id().clone(), time: event.cluster_time() });
         }
         for overrun in self.routes.bring(number, &item) {

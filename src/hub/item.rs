@@ -5,16 +5,16 @@ use std::{sync::Arc, time::SystemTime};
 use bson::RawDocumentBuf;
 
 use crate::{
-    binding::Selection,
-    change::{ChangeEvent, ClusterTime, PositionId, ResumeToken},
+    binding::{Images, Selection},
+    change::{ChangeEvent, ClusterTime, PositionId, ResumeToken, View},
     source::poison::Poison,
 };
 
 /// One entry of a feed. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Item {
-    /// A change.
-    Change(Arc<ChangeEvent>),
+    /// A change, and how much of it is shown.
+    Change(Arc<ChangeEvent>, View),
     /// An event that could not be read.
     Skipped(Arc<Skipped>),
     /// Changes were missed.
@@ -75,25 +75,32 @@ impl Item {
     /// Bytes taken to be held in memory.
     pub fn weight(&self) -> usize {
         match self {
-            Self::Change(event) => event.weight(),
+            Self::Change(event, _) => event.weight(),
             Self::Skipped(skipped) => skipped.event.as_bytes().len(),
             Self::Reset(_) | Self::Status(_) => 128,
         }
     }
 
-    /// Whether a subscriber hears of this. What cannot be decided is kept from it.
-    pub fn concerns(&self, selection: &Selection) -> bool {
+    /// What a subscriber hears of this. What cannot be decided is kept from it.
+    pub fn for_whom(self, selection: &Selection) -> Option<Self> {
         match self {
-            Self::Change(event) => selection.selects(event.raw()),
-            // Whom a failing event would have reached cannot be told: whoever may see all events.
-            Self::Skipped(_) | Self::Reset(_) | Self::Status(_) => true,
+            Self::Change(event, _) if selection.is_everything() => {
+                Some(Self::Change(event, View::Whole))
+            }
+            Self::Change(event, _) => {
+                let view = selection.judge(&Images::of(&event).ok()?)?;
+                Some(Self::Change(event, view))
+            }
+            // Whom a failing event would have reached cannot be told.
+            Self::Skipped(skipped) => selection.sees_all().then_some(Self::Skipped(skipped)),
+            Self::Reset(_) | Self::Status(_) => Some(self),
         }
     }
 
     /// Where the item stands in time, if it stands for an event.
     pub fn token(&self) -> Option<&ResumeToken> {
         match self {
-            Self::Change(event) => Some(event.token()),
+            Self::Change(event, _) => Some(event.token()),
             Self::Skipped(skipped) => Some(&skipped.token),
             Self::Reset(_) | Self::Status(_) => None,
         }

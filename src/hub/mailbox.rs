@@ -54,7 +54,7 @@ impl Mailbox {
     }
 
     /// Leaves an item. False: it did not fit, and the subscriber has to be taken off the routes.
-    pub(super) fn leave(&self, number: u64, item: &Item) -> bool {
+    pub(super) fn leave(&self, number: u64, item: Item) -> bool {
         let mut state = self.lock();
         let weight = item.weight();
         let full = state.items.len() >= self.limits.events
@@ -64,7 +64,7 @@ impl Mailbox {
             return false;
         }
         state.bytes += weight;
-        state.items.push_back((number, item.clone()));
+        state.items.push_back((number, item));
         true
     }
 

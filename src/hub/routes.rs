@@ -10,8 +10,8 @@ use ahash::RandomState;
 
 use super::{Item, feed::SubscriberId, mailbox::Mailbox};
 use crate::{
-    binding::Selection,
-    change::ChangeEvent,
+    binding::{Images, Selection},
+    change::{ChangeEvent, View},
     query::{Checked, Key, Keyer, Path},
 };
 
@@ -83,14 +83,29 @@ impl Routes {
 
     /// Leaves an item with everyone it concerns. Gives those whose mailbox is overrun.
     pub(super) fn bring(&mut self, number: u64, item: &Item) -> Vec<SubscriberId> {
-        let concerned = match item {
-            Item::Change(event) => self.concerned(event),
-            Item::Skipped(_) | Item::Reset(_) | Item::Status(_) => {
-                self.members.keys().copied().collect()
+        match item {
+            Item::Change(event, _) => {
+                let concerned = self.concerned(event);
+                let each = |(id, view)| (id, Item::Change(event.clone(), view));
+                self.leave(number, concerned.into_iter().map(each))
             }
-        };
+            other => {
+                let heard = self.members.iter().filter_map(|(id, member)| {
+                    Some((*id, other.clone().for_whom(&member.selection)?))
+                });
+                let heard: Vec<_> = heard.collect();
+                self.leave(number, heard.into_iter())
+            }
+        }
+    }
+
+    fn leave(
+        &mut self,
+        number: u64,
+        items: impl Iterator<Item = (SubscriberId, Item)>,
+    ) -> Vec<SubscriberId> {
         let mut overrun = Vec::new();
-        for id in concerned {
+        for (id, item) in items {
             let Some(member) = self.members.get(&id) else { continue };
             self.touched.insert(id);
             if !member.mailbox.leave(number, item) {
@@ -115,21 +130,22 @@ impl Routes {
         }
     }
 
-    /// Whom an event concerns. An event that cannot be read concerns nobody.
-    fn concerned(&self, event: &ChangeEvent) -> Vec<SubscriberId> {
-        let Ok(event) = Checked::new(event.raw()) else { return Vec::new() };
+    /// Whom an event concerns, and how much of it. An event that cannot be read concerns nobody.
+    fn concerned(&self, event: &ChangeEvent) -> Vec<(SubscriberId, View)> {
+        let Ok(images) = Images::of(event) else { return Vec::new() };
         let mut candidates: Vec<_> = self.scan.iter().copied().collect();
         for (path, values) in &self.index {
-            self.look_up(path, values, &event, &mut candidates);
+            self.look_up(path, values, images.after(), &mut candidates);
         }
         // One subscriber may be found by several values.
         candidates.sort_unstable();
         candidates.dedup();
         // Equal keys do not prove equal values: the selection decides.
-        candidates.retain(|id| {
-            self.members.get(id).is_some_and(|member| member.selection.selects_checked(&event))
+        let judged = candidates.into_iter().filter_map(|id| {
+            let view = self.members.get(&id)?.selection.judge(&images)?;
+            Some((id, view))
         });
-        candidates
+        judged.collect()
     }
 
     fn look_up(

@@ -227,11 +227,14 @@ impl Subscription {
     /// Keeps of the taken items what concerns this subscriber.
     fn hand_over(&mut self, into: &mut Vec<Item>) {
         for (_, item) in self.taken.drain(..) {
-            if !item.concerns(&self.selection) {
-                continue;
-            }
+            // What is brought was judged when it was brought.
+            let judged = match self.phase {
+                Phase::Routed => Some(item),
+                Phase::CatchingUp(_) | Phase::Reading(_) => item.for_whom(&self.selection),
+            };
+            let Some(item) = judged else { continue };
             match &item {
-                Item::Change(event) => {
+                Item::Change(event, _) => {
                     self.last = Tail { id: event.id().clone(), time: event.cluster_time() };
                 }
                 Item::Reset(reset) => self.last = reset.at.clone(),

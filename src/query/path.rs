@@ -76,6 +76,15 @@ impl Path {
         (&*first.name == FULL_DOCUMENT).then_some(rest)
     }
 
+    /// The same path below another top-level field.
+    ///
+    /// # Errors
+    /// `root` is no name of a field.
+    pub fn rerooted(&self, root: &str) -> Result<Self, Refusal> {
+        let root = Component::parse(root, root)?;
+        Ok(Self(std::iter::once(root).chain(self.0.iter().skip(1).cloned()).collect()))
+    }
+
     pub(crate) fn has_numeric(&self) -> bool {
         self.0.iter().any(|component| component.numeric)
     }

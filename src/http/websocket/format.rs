@@ -4,13 +4,17 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::wire::Outbox;
-use crate::{change::Shape, http::outgoing::Outgoing, hub::CloseReason};
+use crate::{
+    change::{ChangeEvent, Shape, View},
+    http::outgoing::Outgoing,
+    hub::CloseReason,
+};
 
 /// The subprotocol whose messages are `{"id", "event", "data"}`.
 pub(crate) const SUBPROTOCOL: &str = "tailwater.v1";
 
 /// How a client wants its messages.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct WsFormat {
     /// How changes look.
     pub(crate) shape: Shape,
@@ -22,7 +26,7 @@ impl WsFormat {
     /// Queues a message. `Some`: the conversation ends with this reason.
     pub(super) fn push(&self, message: &Outgoing, outbox: &mut Outbox) -> Option<CloseReason> {
         match message {
-            Outgoing::Change(event) => self.push_change(event, outbox),
+            Outgoing::Change(event, view) => self.push_change(event, *view, outbox),
             Outgoing::Close(reason) => {
                 if self.enveloped {
                     push_envelope(message, outbox);
@@ -37,8 +41,8 @@ impl WsFormat {
         None
     }
 
-    fn push_change(&self, event: &crate::change::ChangeEvent, outbox: &mut Outbox) {
-        match event.frame(self.shape) {
+    fn push_change(&self, event: &ChangeEvent, view: View, outbox: &mut Outbox) {
+        match event.frame(&self.shape, view) {
             Ok(frame) if self.enveloped => {
                 outbox.push_text(&[frame.preamble, frame.json, Bytes::from_static(b"}")]);
             }

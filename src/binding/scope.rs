@@ -1,0 +1,14 @@
+//! What a permission says of a caller's view, with the caller's values in place.
+
+use bson::Document;
+
+/// The caller's scope on one collection. The default restricts nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scope {
+    /// A MongoDB filter over documents; only what it matches may be read.
+    pub read_filter: Option<Document>,
+    /// The fields that may be read, see [`Cut`](super::Cut).
+    pub project_response: Option<Document>,
+    /// Fields that nobody may read, whatever the permission says: hashes of passwords.
+    pub secrets: Vec<String>,
+}
