@@ -14,8 +14,8 @@ use crate::{
     binding::Namespace,
     catalog::Catalog,
     change::Dialect,
-    config::{CompatMode, Config, StreamsConfig},
-    http::{AppState, ServerLimits, router, serve, state::Shared},
+    config::{CompatMode, Config, DocumentsConfig, StreamsConfig},
+    http::{AppState, ServerLimits, documents::Documents, router, serve, state::Shared},
     hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
     source::MongoSource,
 };
@@ -65,6 +65,7 @@ impl App {
         AppState::new(Shared {
             hub: self.hub.clone(),
             catalog: self.catalog.clone(),
+            documents: self.documents(&config.documents),
             mounts: config.mounts.clone(),
             dialect: match config.compat {
                 CompatMode::Off => Dialect::Tailwater,
@@ -79,6 +80,11 @@ impl App {
             draining,
             tasks,
         })
+    }
+
+    fn documents(&self, limits: &DocumentsConfig) -> Documents {
+        let DocumentsConfig { pagesize, max_pagesize, time_limit } = *limits;
+        Documents::new(self.clients.requests.clone(), pagesize, max_pagesize, time_limit)
     }
 
     /// Sessions first, then cursors, then the connections to MongoDB.

@@ -4,6 +4,7 @@
 
 mod collections;
 mod deadline;
+pub mod documents;
 mod error;
 mod health;
 mod open;

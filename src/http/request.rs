@@ -39,6 +39,11 @@ impl Query {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a parameter.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// How BSON becomes JSON.
     pub(crate) fn json_mode(&self) -> Result<JsonMode, ApiError> {
         JsonMode::from_query(self.get("jsonMode"))

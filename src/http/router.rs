@@ -8,7 +8,11 @@ use axum::{
     routing::get,
 };
 
-use super::{collections, error::ApiError, health, open, state::AppState, streams, target::Target};
+use crate::binding::Scope;
+
+use super::{
+    collections, documents, error::ApiError, health, open, state::AppState, streams, target::Target,
+};
 
 /// All routes of the service.
 pub fn router(state: AppState) -> Router {
@@ -32,6 +36,7 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     }
     let target = Target::parse(path, &state.0.mounts, host(&request))?;
     state.guard_settings(&target)?;
+    let scope = Scope::default();
     let method = request.method().clone();
     match (&method, target) {
         (&Method::GET, Target::Stream(namespace, uri)) => {
@@ -42,6 +47,15 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
         }
         (&Method::GET, Target::Meta(namespace)) => {
             collections::meta(state, request, namespace).await
+        }
+        (&Method::GET, Target::Collection(namespace)) => {
+            documents::list(state, request, namespace, &scope).await
+        }
+        (&Method::GET, Target::Size(namespace)) => {
+            documents::size(state, request, namespace, &scope).await
+        }
+        (&Method::GET, Target::Document(namespace, id)) => {
+            documents::one(state, request, namespace, &id, &scope).await
         }
         (&Method::PUT, Target::Collection(namespace)) => {
             collections::put(state, request, namespace).await
@@ -56,10 +70,13 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
 
 fn allowed(target: &Target) -> &'static str {
     match target {
-        Target::Stream(..) | Target::Streams(_) | Target::Meta(_) => "GET",
-        Target::Collection(_) => "PUT, PATCH",
+        Target::Stream(..)
+        | Target::Streams(_)
+        | Target::Meta(_)
+        | Target::Size(_)
+        | Target::Document(..) => "GET",
+        Target::Collection(_) => "GET, PUT, PATCH",
         Target::Database(_) => "PUT",
-        Target::Document(..) => "",
     }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{error::ApiError, session::Tempo, target::Target};
+use super::{documents::Documents, error::ApiError, session::Tempo, target::Target};
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 
 /// Shared by all requests. Cheap to clone.
@@ -18,6 +18,8 @@ pub struct Shared {
     pub hub: Hub,
     /// The declared streams.
     pub catalog: Catalog,
+    /// The documents of collections.
+    pub documents: Documents,
     /// From paths to collections.
     pub mounts: Mounts,
     /// Whose frames are sent.

@@ -18,6 +18,8 @@ pub(crate) enum Target {
     Collection(Namespace),
     /// `/<db>/<coll>/_meta`
     Meta(Namespace),
+    /// `/<db>/<coll>/_size`
+    Size(Namespace),
     /// `/<db>/<coll>/_streams`
     Streams(Namespace),
     /// `/<db>/<coll>/_streams/<uri>`
@@ -47,6 +49,7 @@ impl Target {
             Self::Database(_) => None,
             Self::Collection(namespace)
             | Self::Meta(namespace)
+            | Self::Size(namespace)
             | Self::Streams(namespace)
             | Self::Stream(namespace, _)
             | Self::Document(namespace, _) => Some(namespace),
@@ -68,6 +71,7 @@ impl Target {
         }
         match (first, more) {
             (meta, []) if is(meta, "_meta") => Ok(Self::Meta(namespace)),
+            (size, []) if is(size, "_size") => Ok(Self::Size(namespace)),
             (id, []) => Ok(Self::Document(namespace, id.clone())),
             _ => Err(ApiError::NotFound("no such resource".to_owned())),
         }
