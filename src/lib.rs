@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`cli`] | what the command line asks for |
 //! | [`app`] | how the parts are wired, started and drained |
-//! | [`config`] | what the operator wants |
 //! | [`http`] | requests in, sessions and answers out |
 //! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
@@ -17,12 +16,12 @@
 //! | [`query`] | does this document match, exactly as MongoDB would say |
 //! | [`change`] | one change event: its position, its frames |
 //! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
+//! | [`config`] | what the operator wants |
 //! | [`backoff`] | how long to wait before trying again |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod cli;
 pub mod app;
-pub mod config;
 pub mod http;
 pub mod catalog;
 pub mod hub;
@@ -32,5 +31,6 @@ pub mod definition;
 pub mod query;
 pub mod change;
 pub mod json;
+pub mod config;
 pub mod backoff;
 pub mod mongod;
