@@ -6,6 +6,7 @@ mod collections;
 mod deadline;
 pub mod documents;
 mod error;
+mod explain;
 mod health;
 mod open;
 mod outgoing;

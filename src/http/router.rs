@@ -11,7 +11,8 @@ use axum::{
 use crate::binding::Scope;
 
 use super::{
-    collections, documents, error::ApiError, health, open, state::AppState, streams, target::Target,
+    collections, documents, error::ApiError, explain, health, open, state::AppState, streams,
+    target::Target,
 };
 
 /// All routes of the service.
@@ -19,6 +20,7 @@ pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/_/health/live", get(health::live))
         .route("/_/health/ready", get(health::ready))
+        .route("/_/explain", get(explain::explain))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
         .with_state(state)

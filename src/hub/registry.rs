@@ -144,6 +144,11 @@ impl Hub {
         (slots.len(), slots.values().map(|slot| *slot.leases()).sum())
     }
 
+    /// Subscribers that are on the cursor of a spec now.
+    pub fn subscribers(&self, spec: &CursorSpec) -> usize {
+        self.slots().get(spec).map_or(0, |slot| *slot.leases())
+    }
+
     /// Ends every cursor and waits until the server has been told. Sessions end first.
     pub async fn shutdown(&self) {
         self.0.closing.cancel();

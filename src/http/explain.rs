@@ -1,0 +1,71 @@
+//! `GET /_/explain?path=…`: the plan of a stream, in words and JSON.
+
+use axum::{
+    Json,
+    extract::State,
+    http::Uri,
+    response::{IntoResponse, Response},
+};
+use bson::Document;
+use serde_json::{Value, json};
+
+use super::{error::ApiError, open::find, request::Query, state::AppState, target::Target};
+use crate::{
+    binding::{Binding, CursorSpec, Scope},
+    json::JsonMode,
+};
+
+pub(crate) async fn explain(State(state): State<AppState>, uri: Uri) -> Response {
+    explained(&state, &uri).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn explained(state: &AppState, uri: &Uri) -> Result<Response, ApiError> {
+    let query = Query::parse(uri)?;
+    let asked = query.get("path").ok_or_else(|| {
+        ApiError::BadRequest("give the stream's path, variables included, as ?path=".to_owned())
+    })?;
+    let uri: Uri = asked
+        .parse()
+        .map_err(|_| ApiError::BadRequest("illegal path parameter, it is no path".to_owned()))?;
+    let target = Target::parse(uri.path(), &state.0.mounts, None)?;
+    state.guard_settings(&target)?;
+    let Target::Stream(namespace, name) = target else {
+        return Err(ApiError::BadRequest("the path names no stream".to_owned()));
+    };
+    let variables = Query::parse(&uri)?.variables()?;
+    let definition = find(state, &namespace, &name).await?;
+    let binding = Binding::plan(&namespace, &definition, &variables, &Scope::default())?;
+    let subscribers = state.0.hub.subscribers(&binding.cursor);
+    Ok(Json(describe(&binding, subscribers)?).into_response())
+}
+
+fn describe(binding: &Binding, subscribers: usize) -> Result<Value, ApiError> {
+    let plan = &binding.explanation;
+    Ok(json!({
+        "cursor": cursor(&binding.cursor, plan.shared, &plan.pipeline, subscribers)?,
+        "in_process": plan.in_process,
+        "scope": plan.scope,
+        "warnings": plan.warnings,
+    }))
+}
+
+fn cursor(
+    spec: &CursorSpec,
+    shared: bool,
+    pipeline: &[Document],
+    subscribers: usize,
+) -> Result<Value, ApiError> {
+    let stages = pipeline.iter().map(|stage| {
+        let text = super::collections::render(stage, JsonMode::Relaxed)?;
+        serde_json::from_slice(&text).map_err(|error| ApiError::Unprocessable(error.to_string()))
+    });
+    Ok(json!({
+        "shared": shared,
+        "namespace": spec.namespace.to_string(),
+        "pipeline": stages.collect::<Result<Vec<Value>, _>>()?,
+        "fullDocument": spec.full_document.as_str(),
+        "fullDocumentBeforeChange": spec.before_change.as_str(),
+        "showExpandedEvents": spec.expanded_events,
+        "subscribers": subscribers,
+    }))
+}
