@@ -8,6 +8,7 @@ pub mod documents;
 mod error;
 mod explain;
 mod health;
+mod lookup;
 mod open;
 mod outgoing;
 mod recover;

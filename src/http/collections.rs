@@ -9,7 +9,7 @@ use axum::{
 use bson::{Bson, Document};
 use http_body_util::{BodyExt, Limited};
 
-use super::{error::ApiError, open::require, request::Query, state::AppState};
+use super::{error::ApiError, lookup::require, request::Query, state::AppState};
 use crate::{
     binding::Namespace,
     catalog::{Precondition, Written, write::tag_of},

@@ -15,7 +15,7 @@ use bson::{Document, RawDocumentBuf, doc};
 pub use find::Documents;
 use query::ReadQuery;
 
-use super::{error::ApiError, open::require, request::Query, state::AppState};
+use super::{error::ApiError, lookup::require, request::Query, state::AppState};
 use crate::{
     binding::{Cut, Namespace, Scope},
     json::{JsonMode, write_document},

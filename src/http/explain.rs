@@ -9,7 +9,7 @@ use axum::{
 use bson::Document;
 use serde_json::{Value, json};
 
-use super::{error::ApiError, open::find, request::Query, state::AppState, target::Target};
+use super::{error::ApiError, lookup::find, request::Query, state::AppState, target::Target};
 use crate::{
     binding::{Binding, CursorSpec, Scope},
     json::JsonMode,

@@ -13,6 +13,7 @@ use percent_encoding::utf8_percent_encode;
 
 use super::{
     error::ApiError,
+    lookup::find,
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
     session::Session,
@@ -26,9 +27,9 @@ use super::{
 };
 use crate::{
     binding::{Binding, Namespace, Scope},
-    catalog::{Existence, Watch, streams_of},
+    catalog::Watch,
     change::{Dialect, ResumeToken, Shape},
-    definition::{StreamDef, StreamDefs},
+    definition::StreamDef,
     hub::Resume,
 };
 
@@ -65,46 +66,6 @@ pub(crate) async fn open(
             opened.over_websocket(state, &mut parts, format, &handshake)
         }
     })
-}
-
-/// The declared stream, or why there is none.
-pub(crate) async fn find(
-    state: &AppState,
-    namespace: &Namespace,
-    uri: &str,
-) -> Result<Arc<StreamDef>, ApiError> {
-    let declared = declared(state, namespace).await?;
-    if let Some(definition) = declared.find(uri) {
-        return Ok(Arc::new(definition.clone()));
-    }
-    if let Some(bad) = declared.find_bad(uri) {
-        return Err(bad.error.clone().into());
-    }
-    Err(ApiError::NotFound("Change Stream does not exist".to_owned()))
-}
-
-/// The streams of a collection that exists.
-pub(crate) async fn declared(
-    state: &AppState,
-    namespace: &Namespace,
-) -> Result<StreamDefs, ApiError> {
-    if let Some(properties) = state.0.catalog.properties(namespace).await? {
-        return Ok(streams_of(&properties));
-    }
-    require(state, namespace).await?;
-    Ok(StreamDefs::default())
-}
-
-/// `404` unless the collection exists.
-pub(crate) async fn require(state: &AppState, namespace: &Namespace) -> Result<(), ApiError> {
-    let Namespace { db, coll } = namespace;
-    match state.0.catalog.existence(namespace).await? {
-        Existence::NoDatabase => Err(ApiError::NotFound(format!("Db '{db}' does not exist"))),
-        Existence::NoCollection => {
-            Err(ApiError::NotFound(format!("Collection '{coll}' does not exist")))
-        }
-        Existence::Exists => Ok(()),
-    }
 }
 
 fn choose(parts: &Parts, query: &Query, shape: Shape) -> Result<Transport, ApiError> {

@@ -32,6 +32,10 @@ pub struct ServerLimits {
     pub dead_after: Duration,
 }
 
+/// Who is at the other end of a connection; every request carries it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
 /// Accepts until `stop`, then no more; connections end by themselves, and `tasks` knows them.
 pub async fn serve(
     listener: TcpListener,
@@ -50,7 +54,7 @@ pub async fn serve(
         if let Err(error) = tune(&socket, limits) {
             tracing::debug!(%error, %peer, "a socket cannot be tuned");
         }
-        let connection = connection(socket, router.clone(), limits, stop.clone());
+        let connection = connection(socket, peer, router.clone(), limits, stop.clone());
         tasks.spawn(async move {
             connection.await;
             drop(permit);
@@ -86,12 +90,16 @@ fn tune(socket: &TcpStream, limits: ServerLimits) -> std::io::Result<()> {
 
 async fn connection(
     socket: TcpStream,
+    peer: SocketAddr,
     router: Router,
     limits: ServerLimits,
     stop: CancellationToken,
 ) {
     let io = TokioIo::new(Deadline::new(socket, limits.write_timeout));
-    let service = router.map_request(|request: Request<Incoming>| request.map(Body::new));
+    let service = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request.map(Body::new)
+    });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);

@@ -8,7 +8,7 @@ use axum::{
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
-use super::{error::ApiError, open::declared, recover::SEGMENT, state::AppState};
+use super::{error::ApiError, lookup::declared, recover::SEGMENT, state::AppState};
 use crate::{binding::Namespace, definition::StreamDef};
 
 /// Lists the declared streams, their variables and their links.
