@@ -88,7 +88,8 @@ where
     }
 
     /// Only objects contribute, and elements addressed by their position; an empty array
-    /// contributes nothing, not even a missing value.
+    /// contributes nothing, not even a missing value. Positions are read off the elements' names,
+    /// as the server reads them: some writers get the names wrong.
     fn array(&mut self, array: Body<'a>, path: &[Component]) -> Result<bool, MatchError> {
         let Some((first, rest)) = path.split_first() else { return Ok(false) };
         for field in array.fields() {
