@@ -47,9 +47,13 @@ async fn main() {
     if arguments.first().is_some_and(|first| first == "--bare-server") {
         return bare_server(arguments[1].parse().unwrap()).await;
     }
-    let number = |at: usize, default| arguments.get(at).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let number =
+        |at: usize, default| arguments.get(at).and_then(|a| a.parse().ok()).unwrap_or(default);
     let load = Load { clients: number(0, 1000), bursts: number(1, 40), burst: number(2, 16) };
-    println!("{} clients, {} bursts of {} documents of 1 KB", load.clients, load.bursts, load.burst);
+    println!(
+        "{} clients, {} bursts of {} documents of 1 KB",
+        load.clients, load.bursts, load.burst
+    );
     let bare = bare(load).await;
     let mongod = Mongod::builder().start().await.unwrap();
     let service = Service::start(&mongod).await;
@@ -82,7 +86,11 @@ impl Measured {
         let at = |share: f64| last[((last.len() - 1) as f64 * share) as usize];
         println!(
             "{name:12} {:8} frames  {:6.2} µs CPU per frame ({:.2} x)  last client p50 {:6.1} ms  p99 {:6.1} ms",
-            self.frames, self.micros_per_frame, self.micros_per_frame / bare, at(0.5), at(0.99)
+            self.frames,
+            self.micros_per_frame,
+            self.micros_per_frame / bare,
+            at(0.5),
+            at(0.99)
         );
     }
 }
@@ -248,7 +256,8 @@ async fn bare_server(address: SocketAddr) {
     loop {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut first = [0];
-        let speaks = tokio::time::timeout(Duration::from_millis(1), socket.read_exact(&mut first)).await;
+        let speaks =
+            tokio::time::timeout(Duration::from_millis(1), socket.read_exact(&mut first)).await;
         if speaks.is_err() {
             socket.set_nodelay(true).unwrap();
             sockets.push(socket);

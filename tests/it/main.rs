@@ -12,5 +12,6 @@ mod layering;
 mod mongod_lifecycle;
 mod mql_differential;
 mod mql_replay;
+mod reads;
 mod streams;
 mod support;

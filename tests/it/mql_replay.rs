@@ -17,11 +17,19 @@ fn folder() -> PathBuf {
     std::env::var_os("TAILWATER_MQL_DATA").map_or_else(|| beside.into(), PathBuf::from)
 }
 
+/// The rows of a corpus, compressed or plain.
 fn rows(name: &str) -> impl Iterator<Item = Value> {
-    let path = folder().join(name).with_extension("jsonl.gz");
-    let file = File::open(&path).unwrap_or_else(|error| panic!("open {path:?}: {error}"));
-    let lines = BufReader::new(GzDecoder::new(file)).lines();
-    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+    let plain = folder().join(name).with_extension("jsonl");
+    let reader: Box<dyn BufRead> = match File::open(&plain) {
+        Ok(file) => Box::new(BufReader::new(file)),
+        Err(_) => {
+            let path = folder().join(name).with_extension("jsonl.gz");
+            let file = File::open(&path).unwrap_or_else(|error| panic!("open {path:?}: {error}"));
+            Box::new(BufReader::new(GzDecoder::new(file)))
+        }
+    };
+    let lines = reader.lines().map(|line| line.unwrap()).filter(|line| !line.trim().is_empty());
+    lines.map(|line| serde_json::from_str(&line).unwrap())
 }
 
 /// The exact BSON where the row carries it, else what its Extended JSON says.
