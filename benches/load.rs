@@ -127,7 +127,7 @@ impl Service {
         let mut clients = Vec::new();
         for _ in 0..load.clients {
             let socket = self.open(transport).await;
-            clients.push(tokio::spawn(count(socket, marker(transport), seen.clone())));
+            clients.push(tokio::spawn(count(socket, seen.clone())));
         }
         let coll = self.db.collection::<Document>("c");
         let (mut last, start) = (Vec::new(), cpu(self.process.id()));
@@ -172,25 +172,23 @@ impl Drop for Service {
     }
 }
 
-/// What occurs once in each frame.
-fn marker(transport: Transport) -> u8 {
-    match transport {
-        Transport::Sse | Transport::WebSocket => b'~',
-    }
-}
-
 fn document(burst: usize, n: usize) -> Document {
-    doc! { "burst": burst as i64, "n": n as i64, "filler": "x".repeat(FILLER), "end": "~" }
+    doc! { "burst": burst as i64, "n": n as i64, "filler": "x".repeat(FILLER), "end": "~~" }
 }
 
-async fn count(mut socket: BufReader<TcpStream>, marker: u8, seen: Arc<AtomicU64>) {
-    let mut buffer = vec![0; 64 * 1024];
+/// Counts frames by what occurs once in each: two tildes in a row, which no head of a frame holds.
+async fn count(mut socket: BufReader<TcpStream>, seen: Arc<AtomicU64>) {
+    let (mut buffer, mut last) = (vec![0; 64 * 1024], 0);
     loop {
         match socket.read(&mut buffer).await {
             Ok(0) | Err(_) => return,
             Ok(count) => {
-                let frames = buffer[..count].iter().filter(|byte| **byte == marker).count();
-                seen.fetch_add(frames as u64, Ordering::Relaxed);
+                let mut frames = 0;
+                for byte in &buffer[..count] {
+                    frames += u64::from(*byte == b'~' && last == b'~');
+                    last = *byte;
+                }
+                seen.fetch_add(frames, Ordering::Relaxed);
             }
         }
     }
@@ -230,7 +228,7 @@ async fn bare(load: Load) -> Measured {
     let mut clients = Vec::new();
     for _ in 0..load.clients {
         let socket = BufReader::new(TcpStream::connect(address).await.unwrap());
-        clients.push(tokio::spawn(count(socket, b'~', seen.clone())));
+        clients.push(tokio::spawn(count(socket, seen.clone())));
     }
     let mut control = TcpStream::connect(address).await.unwrap();
     control.write_all(b"c").await.unwrap();
@@ -251,7 +249,7 @@ async fn bare(load: Load) -> Measured {
 /// Sockets that say nothing are clients; the one that speaks says how many frames a burst has.
 async fn bare_server(address: SocketAddr) {
     let listener = TcpListener::bind(address).await.unwrap();
-    let frame = format!("{}~", "x".repeat(1100));
+    let frame = format!("{}~~", "x".repeat(1100));
     let mut sockets = Vec::new();
     loop {
         let (mut socket, _) = listener.accept().await.unwrap();
