@@ -8,6 +8,7 @@
 //! | [`cli`] | what the command line asks for |
 //! | [`app`] | how the parts are wired, started and drained |
 //! | [`http`] | requests in, sessions and answers out |
+//! | [`access`] | who is calling, and what they may read |
 //! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
@@ -23,6 +24,7 @@
 pub mod cli;
 pub mod app;
 pub mod http;
+pub mod access;
 pub mod catalog;
 pub mod hub;
 pub mod source;

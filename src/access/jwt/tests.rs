@@ -1,0 +1,343 @@
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::samples::{
+    EC_CERTIFICATE, EC_KEY, ED_KEY, EDDSA, ES256, KEY_SET, PS256, RS256, RS256_R1, RS256_UNKNOWN,
+    RS256_X1, RSA_CERTIFICATE, RSA_CERTIFICATE_DER, RSA_KEY, RSA_KEY_DER, RSA_KEY_PKCS1,
+};
+use super::*;
+use crate::access::principal::Verified;
+use crate::access::support::now;
+use crate::config::{JwtAlgorithm, JwtConfig, JwtKey, Secret};
+
+const SECRET: &str = "a secret of at least 32 characters";
+const NOW: u64 = 1_800_000_000;
+
+fn config(algorithm: JwtAlgorithm, key: JwtKey) -> JwtConfig {
+    JwtConfig {
+        algorithm,
+        key,
+        issuer: None,
+        audience: Vec::new(),
+        username_claim: "sub".into(),
+        roles_claim: Some("roles".into()),
+        fixed_roles: Vec::new(),
+        base64_encoded: false,
+    }
+}
+
+fn shared() -> JwtConfig {
+    config(JwtAlgorithm::Hs256, JwtKey::Shared(Secret::new(SECRET)))
+}
+
+fn public(algorithm: JwtAlgorithm, key: &str) -> JwtConfig {
+    config(algorithm, JwtKey::Public(Secret::new(key)))
+}
+
+async fn verify(config: &JwtConfig, token: &str) -> Result<Verified, TokenError> {
+    JwtVerifier::new(config).unwrap().verify(token, now()).await
+}
+
+/// Signs claims with the shared secret.
+fn signed(header: &Value, claims: &Value) -> String {
+    use base64::Engine;
+    use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+    let encode = |part: &Value| BASE64_URL_SAFE_NO_PAD.encode(part.to_string());
+    let message = format!("{}.{}", encode(header), encode(claims));
+    let algorithm = header["alg"].as_str().unwrap().parse().unwrap_or_default();
+    let key = jsonwebtoken::EncodingKey::from_secret(SECRET.as_bytes()).unwrap();
+    let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key, algorithm).unwrap();
+    format!("{message}.{signature}")
+}
+
+fn token(claims: &Value) -> String {
+    signed(&json!({ "alg": "HS256" }), claims)
+}
+
+#[track_caller]
+fn is_invalid(answer: Result<Verified, TokenError>, what: &str) {
+    assert!(matches!(answer, Err(TokenError::Invalid(_))), "{what}: {answer:?}");
+}
+
+#[tokio::test]
+async fn times_have_no_leeway() {
+    let config = shared();
+    let check = async |claims: Value, expected: Result<(), Option<TokenError>>| {
+        let mut all = json!({ "sub": "nora" });
+        all.as_object_mut().unwrap().extend(claims.as_object().unwrap().clone());
+        let answer = verify(&config, &token(&all)).await;
+        match expected {
+            Ok(()) => assert!(answer.is_ok(), "{claims}: {answer:?}"),
+            Err(Some(error)) => assert_eq!(answer.unwrap_err(), error, "{claims}"),
+            Err(None) => is_invalid(answer, &claims.to_string()),
+        }
+    };
+    check(json!({}), Ok(())).await;
+    check(json!({ "exp": NOW + 1 }), Ok(())).await;
+    check(json!({ "exp": NOW }), Err(Some(TokenError::Expired))).await;
+    check(json!({ "exp": NOW as f64 + 0.5 }), Ok(())).await;
+    check(json!({ "exp": -1 }), Err(Some(TokenError::Expired))).await;
+    check(json!({ "exp": 1e300 }), Ok(())).await;
+    check(json!({ "exp": "soon" }), Err(None)).await;
+    check(json!({ "exp": null }), Err(None)).await;
+    check(json!({ "nbf": NOW }), Ok(())).await;
+    check(json!({ "nbf": NOW + 1 }), Err(None)).await;
+    check(json!({ "iat": NOW + 1 }), Err(None)).await;
+    check(json!({ "iat": NOW }), Ok(())).await;
+}
+
+#[tokio::test]
+async fn the_session_ends_with_the_token() {
+    let expiring = verify(&shared(), &token(&json!({ "sub": "n", "exp": NOW + 60 }))).await;
+    assert_eq!(expiring.unwrap().expires_at, Some(now() + Duration::from_secs(60)));
+    let endless = verify(&shared(), &token(&json!({ "sub": "n" }))).await;
+    assert_eq!(endless.unwrap().expires_at, None);
+}
+
+#[tokio::test]
+async fn issuer_and_audience() {
+    let mut config = shared();
+    config.issuer = Some("app.example".into());
+    config.audience = vec!["app".into(), "other".into()];
+    let check = async |claims: Value, expected: bool| {
+        let answer = verify(&config, &token(&claims)).await;
+        assert_eq!(answer.is_ok(), expected, "{claims}");
+    };
+    check(json!({ "sub": "n", "iss": "app.example", "aud": "app" }), true).await;
+    check(json!({ "sub": "n", "iss": "app.example", "aud": ["x", "other"] }), true).await;
+    check(json!({ "sub": "n", "iss": "app.example", "aud": ["x"] }), false).await;
+    check(json!({ "sub": "n", "iss": "app.example" }), false).await;
+    check(json!({ "sub": "n", "iss": "evil.example", "aud": "app" }), false).await;
+    check(json!({ "sub": "n", "iss": ["app.example"], "aud": "app" }), false).await;
+    check(json!({ "sub": "n", "aud": "app" }), false).await;
+}
+
+#[tokio::test]
+async fn who_is_calling() {
+    let mut config = shared();
+    config.fixed_roles = vec!["fixed".into()];
+    let check = async |claims: Value, expected: Option<(&str, &[&str])>| {
+        let answer = verify(&config, &token(&claims)).await;
+        match expected {
+            None => is_invalid(answer, &claims.to_string()),
+            Some((id, roles)) => {
+                let verified = answer.unwrap();
+                assert_eq!(
+                    (verified.id.as_str(), verified.roles),
+                    (id, roles.iter().map(|r| (*r).to_owned()).collect())
+                );
+            }
+        }
+    };
+    check(json!({ "sub": "n", "roles": ["b", "a"] }), Some(("n", &["b", "a", "fixed"]))).await;
+    check(json!({ "sub": "n" }), Some(("n", &["fixed"]))).await;
+    check(json!({ "sub": "n", "roles": null }), Some(("n", &["fixed"]))).await;
+    check(json!({ "sub": "n", "roles": "admin" }), None).await;
+    check(json!({ "sub": "n", "roles": [{}] }), None).await;
+    check(json!({ "sub": 7 }), None).await;
+    check(json!({ "sub": "" }), None).await;
+    check(json!({}), None).await;
+    config.username_claim = "user.name".into();
+    config.roles_claim = Some("realm.roles".into());
+    let nested = json!({ "user": { "name": "n" }, "realm": { "roles": ["r"] } });
+    let verified = verify(&config, &token(&nested)).await.unwrap();
+    assert_eq!((verified.id.as_str(), verified.roles[0].as_str()), ("n", "r"));
+}
+
+#[tokio::test]
+async fn claims_keep_their_types() {
+    let claims = json!({ "sub": "n", "i": 7, "l": 5_000_000_000_i64, "d": 1.5, "a": [1, null], "o": { "$oid": "x" } });
+    let verified = verify(&shared(), &token(&claims)).await.unwrap();
+    let expected = bson::doc! {
+        "sub": "n", "i": 7, "l": 5_000_000_000_i64, "d": 1.5, "a": [1, null], "o": { "$oid": "x" },
+    };
+    assert_eq!(verified.properties, expected);
+    is_invalid(verify(&shared(), &token(&json!({ "sub": "n", "a\0": 1 }))).await, "NUL");
+}
+
+#[tokio::test]
+async fn only_the_configured_algorithm() {
+    let claims = json!({ "sub": "n" });
+    let config = shared();
+    let check = async |token: String| is_invalid(verify(&config, &token).await, &token);
+    check(signed(&json!({ "alg": "HS512" }), &claims)).await;
+    check(signed(&json!({ "alg": "none" }), &claims)).await;
+    let none = signed(&json!({ "alg": "none" }), &claims);
+    check(none[..=none.rfind('.').unwrap()].to_owned()).await;
+    check(signed(&json!({ "alg": "hs256" }), &claims)).await;
+    check(signed(&json!({ "alg": "HS256", "crit": ["x"] }), &claims)).await;
+    check(format!("{}x", token(&claims))).await;
+    check(format!("{}.", token(&claims))).await;
+    for text in ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "é.é.é"] {
+        check(text.to_owned()).await;
+    }
+    check("a".repeat(20_000)).await;
+    check(RS256.to_owned()).await;
+}
+
+#[tokio::test]
+async fn a_certificate_is_no_shared_secret() {
+    use base64::Engine;
+    let rsa = public(JwtAlgorithm::Rs256, RSA_CERTIFICATE);
+    for secret in [RSA_CERTIFICATE, RSA_KEY] {
+        let mut forged = shared();
+        forged.key = JwtKey::Shared(Secret::new(secret));
+        let token = sign_token(&forged, "n", &[], Duration::from_secs(60), now()).unwrap();
+        is_invalid(verify(&rsa, &token).await, "HS256 by a certificate");
+        let (_, rest) = token.split_once('.').unwrap();
+        let header = base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256"}"#);
+        is_invalid(verify(&rsa, &format!("{header}.{rest}")).await, "HMAC called RS256");
+    }
+}
+
+#[tokio::test]
+async fn public_keys_in_every_form() {
+    let check = async |algorithm, key: &str, token: &str| {
+        let verified = verify(&public(algorithm, key), token).await.unwrap();
+        assert_eq!((verified.id.as_str(), verified.roles.len()), ("nora", 2), "{key}");
+    };
+    for key in [RSA_CERTIFICATE_DER, RSA_CERTIFICATE, RSA_KEY, RSA_KEY_PKCS1, RSA_KEY_DER] {
+        check(JwtAlgorithm::Rs256, key, RS256).await;
+    }
+    check(JwtAlgorithm::Ps256, RSA_KEY, PS256).await;
+    check(JwtAlgorithm::Es256, EC_KEY, ES256).await;
+    check(JwtAlgorithm::Es256, EC_CERTIFICATE, ES256).await;
+    check(JwtAlgorithm::EdDsa, ED_KEY, EDDSA).await;
+    let wrong = public(JwtAlgorithm::Rs256, RSA_KEY);
+    is_invalid(verify(&wrong, &RS256.replace("RS", "rs")).await, "another token");
+    is_invalid(verify(&wrong, PS256).await, "PS256");
+}
+
+#[test]
+fn keys_that_do_not_fit() {
+    let check = |config: &JwtConfig| assert!(JwtVerifier::new(config).is_err(), "{config:?}");
+    check(&public(JwtAlgorithm::Rs256, EC_KEY));
+    check(&public(JwtAlgorithm::Es256, RSA_KEY));
+    check(&public(JwtAlgorithm::EdDsa, RSA_KEY));
+    check(&public(JwtAlgorithm::Rs256, ""));
+    check(&public(JwtAlgorithm::Rs256, "junk!"));
+    check(&public(JwtAlgorithm::Hs256, RSA_KEY));
+    check(&config(JwtAlgorithm::Hs256, JwtKey::Shared(Secret::new(""))));
+    check(&config(JwtAlgorithm::Rs256, JwtKey::Shared(Secret::new(SECRET))));
+}
+
+#[tokio::test]
+async fn wrapped_tokens_only_when_configured() {
+    let mut wrapped = shared();
+    wrapped.base64_encoded = true;
+    let token = sign_token(&wrapped, "n", &[], Duration::from_secs(60), now()).unwrap();
+    assert!(verify(&wrapped, &token).await.is_ok());
+    is_invalid(verify(&shared(), &token).await, "wrapped");
+    is_invalid(verify(&wrapped, &self::token(&json!({ "sub": "n" }))).await, "not wrapped");
+}
+
+#[tokio::test]
+async fn two_keys_at_once() {
+    let mut next = shared();
+    next.key = JwtKey::Shared(Secret::new("the next secret of at least 32 characters"));
+    let encoded = VerifyingKey::shared_base64("dGhlIHRoaXJk", JwtAlgorithm::Hs256).unwrap();
+    let verifier = JwtVerifier::new(&shared()).unwrap().with_key(&next, &next.key).unwrap();
+    let verifier = verifier.with_verifying_key(encoded);
+    let mut third = shared();
+    third.key = JwtKey::Shared(Secret::new("the third"));
+    let mut stranger = shared();
+    stranger.key = JwtKey::Shared(Secret::new("another"));
+    for (config, expected) in [(shared(), true), (next, true), (third, true), (stranger, false)] {
+        let token = sign_token(&config, "n", &[], Duration::from_secs(60), now()).unwrap();
+        assert_eq!(verifier.verify(&token, now()).await.is_ok(), expected);
+    }
+}
+
+#[tokio::test]
+async fn made_tokens_are_accepted() {
+    let mut config = shared();
+    config.issuer = Some("app.example".into());
+    config.audience = vec!["app".into()];
+    config.username_claim = "name".into();
+    let roles = ["a".to_owned(), "b".to_owned()];
+    let token = sign_token(&config, "nora", &roles, Duration::from_secs(60), now()).unwrap();
+    let verified = verify(&config, &token).await.unwrap();
+    assert_eq!((verified.id.as_str(), verified.roles.as_slice()), ("nora", &roles[..]));
+    assert_eq!(verified.expires_at, Some(now() + Duration::from_secs(60)));
+    let rsa = public(JwtAlgorithm::Rs256, RSA_KEY);
+    let error = sign_token(&rsa, "n", &[], Duration::from_secs(60), now()).unwrap_err();
+    assert_eq!(error, SignError::NoPrivateKey);
+    config.roles_claim = None;
+    let error = sign_token(&config, "n", &roles, Duration::from_secs(60), now()).unwrap_err();
+    assert_eq!(error, SignError::NoRolesClaim);
+}
+
+/// A key set that is served once per entry, counting how often it was asked for.
+async fn serve(answers: Vec<String>) -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/keys", listener.local_addr().unwrap());
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = asked.clone();
+    tokio::spawn(async move {
+        for body in answers {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            let _ = socket.read(&mut request).await;
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        }
+    });
+    (url, asked)
+}
+
+#[tokio::test]
+async fn key_sets_are_fetched() {
+    let (url, asked) = serve(vec![KEY_SET.to_owned(), KEY_SET.to_owned()]).await;
+    let refresh = Duration::from_secs(600);
+    let rsa = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
+    let verifier = JwtVerifier::new(&rsa).unwrap();
+    for token in [RS256_R1, RS256] {
+        assert_eq!(verifier.verify(token, now()).await.unwrap().id, "nora");
+    }
+    // A key for encryption is none, and an unknown one is not asked for again at once.
+    for token in [RS256_X1, RS256_UNKNOWN, RS256_UNKNOWN] {
+        is_invalid(verifier.verify(token, now()).await, token);
+    }
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn key_sets_of_files() {
+    let path = std::env::temp_dir().join(format!("tailwater-keys-{}.json", std::process::id()));
+    std::fs::write(&path, KEY_SET).unwrap();
+    for place in [path.display().to_string(), format!("file://{}", path.display())] {
+        let refresh = Duration::from_secs(60);
+        let key = JwtKey::Jwks { url: place, refresh };
+        assert!(verify(&config(JwtAlgorithm::Es256, key), ES256).await.is_ok());
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[tokio::test]
+async fn without_a_key_set_nothing_can_be_said() {
+    let refresh = Duration::from_secs(600);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/keys", listener.local_addr().unwrap());
+    drop(listener);
+    let rsa = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
+    let verifier = JwtVerifier::new(&rsa).unwrap();
+    assert_eq!(verifier.verify(RS256, now()).await.unwrap_err(), TokenError::Unavailable);
+    assert!(KeySource::new("ftp://keys.example").is_err());
+    let (url, _) = serve(vec!["<html>".to_owned()]).await;
+    let html = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
+    let verifier = JwtVerifier::new(&html).unwrap();
+    assert_eq!(verifier.verify(RS256, now()).await.unwrap_err(), TokenError::Unavailable);
+}
+
+#[test]
+fn shows_no_secret() {
+    let config = shared();
+    let verifier = JwtVerifier::new(&config).unwrap();
+    assert!(!format!("{config:?} {verifier:?}").contains(SECRET));
+}
