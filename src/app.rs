@@ -1,5 +1,6 @@
 //! Wires the parts together, and owns the order in which they start and drain.
 
+mod access;
 mod clients;
 mod positions;
 
@@ -15,7 +16,10 @@ use crate::{
     catalog::Catalog,
     change::Dialect,
     config::{CompatMode, Config, DocumentsConfig, StreamsConfig},
-    http::{AppState, ServerLimits, documents::Documents, router, serve, state::Shared},
+    http::{
+        AppState, ServerLimits, documents::Documents, gate::Gate, rights::Rights, router, serve,
+        state::Shared,
+    },
     hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
     source::MongoSource,
 };
@@ -33,6 +37,7 @@ pub async fn run(
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
     let state = app.state(&config, stop.clone(), tasks.clone());
+    app.watch(&config, stop.clone());
     let limits = server_limits(&config);
     let accepting =
         tokio::spawn(serve(listener, router(state), limits, stop.clone(), tasks.clone()));
@@ -48,6 +53,8 @@ struct App {
     clients: Clients,
     hub: Hub,
     catalog: Catalog,
+    gate: Arc<Gate>,
+    rights: Rights,
 }
 
 impl App {
@@ -57,7 +64,20 @@ impl App {
         let key = positions::load(clients.requests.clone(), config);
         let hub = Hub::new(Arc::new(source), key, hub_limits(&config.streams));
         let catalog = Catalog::new(clients.requests.clone(), hub.clone());
-        Ok(Self { clients, hub, catalog })
+        let gate = Arc::new(access::gate(config, &clients.requests)?);
+        Ok(Self { clients, hub, catalog, gate, rights: Rights::default() })
+    }
+
+    /// Notices changes of users and permissions until `stop`.
+    fn watch(&self, config: &Config, stop: CancellationToken) {
+        let watch = access::Watch {
+            gate: self.gate.clone(),
+            rights: self.rights.clone(),
+            client: self.clients.requests.clone(),
+            hub: self.hub.clone(),
+            stop,
+        };
+        Arc::new(watch).start(config);
     }
 
     fn state(&self, config: &Config, draining: CancellationToken, tasks: TaskTracker) -> AppState {
@@ -65,6 +85,8 @@ impl App {
         AppState::new(Shared {
             hub: self.hub.clone(),
             catalog: self.catalog.clone(),
+            gate: self.gate.clone(),
+            rights: self.rights.clone(),
             documents: self.documents(&config.documents),
             mounts: config.mounts.clone(),
             dialect: match config.compat {

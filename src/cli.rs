@@ -5,8 +5,10 @@ mod check;
 mod definitions;
 mod dev;
 mod export;
+mod password;
 mod serve;
 mod signals;
+mod token;
 mod writer;
 
 use std::process::ExitCode;
@@ -37,6 +39,10 @@ enum Command {
     Apply(apply::ApplyArgs),
     /// Print a document that describes the service
     Export(export::ExportArgs),
+    /// Sign a token that the configured key verifies
+    Token(token::TokenArgs),
+    /// Hash a password, read from standard input, for the collection of users
+    HashPassword(password::PasswordArgs),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -52,6 +58,8 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Check(args) => check::run(&cli.common, &args),
         Command::Apply(args) => apply::run(&cli.common, &args).await,
         Command::Export(args) => export::run(&args),
+        Command::Token(args) => token::run(&cli.common, &args),
+        Command::HashPassword(args) => password::run(&args),
         Command::Completions { shell } => completions(shell),
     };
     outcome.unwrap_or_else(|error| {

@@ -3,16 +3,20 @@
 //! Handlers are straight lines; what can go wrong in them becomes a status in one place, [`error`].
 
 mod collections;
+mod cors;
 mod deadline;
 pub mod documents;
 mod error;
 mod explain;
+pub mod gate;
+mod head;
 mod health;
 mod lookup;
 mod open;
 mod outgoing;
 mod recover;
 mod request;
+pub mod rights;
 pub mod router;
 pub mod server;
 mod session;
@@ -20,6 +24,7 @@ mod sse;
 pub mod state;
 mod streams;
 mod target;
+mod tickets;
 mod websocket;
 
 pub use router::router;

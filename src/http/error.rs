@@ -24,7 +24,16 @@ pub(crate) enum ApiError {
     /// 400
     #[error("{0}")]
     BadRequest(String),
-    /// 403
+    /// 401, with the challenges to send. Tells a stranger nothing.
+    #[error("unauthorized")]
+    Unauthorized(Vec<String>),
+    /// 403, without a word.
+    #[error("forbidden")]
+    Denied,
+    /// 429
+    #[error("too many failed attempts")]
+    TooManyAttempts(Duration),
+    /// 403, with a reason that concerns the request alone.
     #[error("{0}")]
     Forbidden(String),
     /// 404
@@ -64,7 +73,9 @@ impl ApiError {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::Denied | Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotFound(_) | Self::NoMount => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(..) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Tag { status, .. } => *status,
@@ -91,6 +102,14 @@ impl ApiError {
                 headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
                 headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
             }
+            Self::Unauthorized(challenges) => {
+                for challenge in challenges.iter().filter_map(|text| text.parse().ok()) {
+                    headers.append(header::WWW_AUTHENTICATE, challenge);
+                }
+            }
+            Self::TooManyAttempts(wait) => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+            }
             Self::Unavailable(_) => {
                 let wait = jitter(RETRY_AFTER, 0.5, 2.0).as_secs().max(1);
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(wait));
@@ -103,6 +122,12 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status();
+        if matches!(self, Self::Unauthorized(_) | Self::Denied) {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = status;
+            self.add_headers(&mut response);
+            return response;
+        }
         let description = status.canonical_reason().unwrap_or_default();
         let body = error_body(status.as_u16(), description, &self.to_string(), JsonMode::Default);
         let mut response = Response::new(Body::from(body));

@@ -2,8 +2,8 @@
 
 use axum::{
     Json,
-    extract::State,
-    http::Uri,
+    extract::{Request, State},
+    http::{Uri, request::Parts},
     response::{IntoResponse, Response},
 };
 use bson::Document;
@@ -11,16 +11,19 @@ use serde_json::{Value, json};
 
 use super::{error::ApiError, lookup::find, request::Query, state::AppState, target::Target};
 use crate::{
-    binding::{Binding, CursorSpec, Scope},
+    access::RequestKind,
+    binding::{Binding, CursorSpec},
     json::JsonMode,
 };
 
-pub(crate) async fn explain(State(state): State<AppState>, uri: Uri) -> Response {
-    explained(&state, &uri).await.unwrap_or_else(IntoResponse::into_response)
+pub(crate) async fn explain(State(state): State<AppState>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    explained(&state, &parts).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn explained(state: &AppState, uri: &Uri) -> Result<Response, ApiError> {
-    let query = Query::parse(uri)?;
+async fn explained(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
+    let query = Query::parse(&parts.uri)?;
+    let caller = state.authenticated(parts).await?;
     let asked = query.get("path").ok_or_else(|| {
         ApiError::BadRequest("give the stream's path, variables included, as ?path=".to_owned())
     })?;
@@ -32,9 +35,11 @@ async fn explained(state: &AppState, uri: &Uri) -> Result<Response, ApiError> {
     let Target::Stream(namespace, name) = target else {
         return Err(ApiError::BadRequest("the path names no stream".to_owned()));
     };
-    let variables = Query::parse(&uri)?.variables()?;
+    let admitted = state.admit_to(parts, caller, &uri, RequestKind::Stream)?;
+    let variables = Query::parse(&uri)?.variables(&admitted.caller)?;
     let definition = find(state, &namespace, &name).await?;
-    let binding = Binding::plan(&namespace, &definition, &variables, &Scope::default())?;
+    let scope = state.0.gate.scope(&admitted.grant, &namespace);
+    let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
     let subscribers = state.0.hub.subscribers(&binding.cursor);
     Ok(Json(describe(&binding, subscribers)?).into_response())
 }

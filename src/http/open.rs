@@ -13,6 +13,7 @@ use percent_encoding::utf8_percent_encode;
 
 use super::{
     error::ApiError,
+    gate::Admitted,
     lookup::find,
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
@@ -26,10 +27,8 @@ use super::{
     },
 };
 use crate::{
-    binding::{Binding, Namespace, Scope},
-    catalog::Watch,
+    binding::{Binding, Namespace},
     change::{Dialect, ResumeToken, Shape},
-    definition::StreamDef,
     hub::Resume,
 };
 
@@ -45,25 +44,32 @@ pub(crate) async fn open(
     request: Request,
     namespace: Namespace,
     uri: String,
+    admitted: Admitted,
 ) -> Result<Response, ApiError> {
+    let reviews = state.0.rights.reviews();
     let (mut parts, _) = request.into_parts();
     let query = Query::parse(&parts.uri)?;
-    let (variables, mode, etag) = (query.variables()?, query.json_mode()?, query.etag()?);
+    let variables = query.variables(&admitted.caller)?;
+    let (mode, etag) = (query.json_mode()?, query.etag()?);
     let watch = state.0.catalog.watch(&namespace.db).await;
     let definition = find(state, &namespace, &uri).await?;
-    let scope = Scope::default();
+    let scope = state.0.gate.scope(&admitted.grant, &namespace);
     let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
     let shape = Shape { mode, dialect: state.0.dialect, reshaping: binding.reshaping };
     let transport = choose(&parts, &query, shape)?;
     let resume = resume(&parts, &query, state.0.dialect);
     let subscription =
         state.0.hub.subscribe(binding.cursor, Arc::new(binding.selection), resume).await?;
+    let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
     let session = Session::new(subscription, state.tempo(), link(&parts, &namespace), etag);
-    let opened = Opened { session, watch, namespace, definition };
+    let close = session.close_handle();
+    let rights = state.0.rights.register(admitted, close.clone(), reviews, &state.0.gate);
+    let definition = watch.guard(&namespace.coll, definition, close);
+    let session = session.expires(expiry).guarded(definition, rights);
     Ok(match transport {
-        Transport::Sse(format) => opened.over_sse(format),
+        Transport::Sse(format) => over_sse(session, format),
         Transport::WebSocket(format, handshake) => {
-            opened.over_websocket(state, &mut parts, format, &handshake)
+            over_websocket(state, &mut parts, session, format, &handshake)
         }
     })
 }
@@ -125,61 +131,43 @@ fn link(parts: &Parts, namespace: &Namespace) -> String {
     }
 }
 
-/// A session that has no socket yet.
-struct Opened {
-    session: Session,
-    watch: Watch,
-    namespace: Namespace,
-    definition: Arc<StreamDef>,
+fn over_sse(session: Session, format: SseFormat) -> Response {
+    let mut response = Response::new(Body::new(SseBody::new(session, format)));
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
 }
 
-impl Opened {
-    fn over_sse(self, format: SseFormat) -> Response {
-        let mut response = Response::new(Body::new(SseBody::new(self.guarded(), format)));
-        let headers = response.headers_mut();
-        let fixed = [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache, no-transform"),
-        ];
-        for (name, value) in fixed {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
-    }
-
-    fn over_websocket(
-        self,
-        state: &AppState,
-        parts: &mut Parts,
-        format: WsFormat,
-        handshake: &Handshake,
-    ) -> Response {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-        *response.headers_mut() = handshake.headers();
-        let Some(upgrade) = parts.extensions.remove::<hyper::upgrade::OnUpgrade>() else {
-            return switching_unsupported();
-        };
-        let write_timeout = state.0.write_timeout;
-        let session = self.guarded();
-        state.0.tasks.spawn(async move {
-            match upgrade.await {
-                Ok(socket) => {
-                    connection::serve(TokioIo::new(socket), session, format, write_timeout).await;
-                }
-                Err(error) => tracing::debug!(%error, "an upgrade did not come about"),
+fn over_websocket(
+    state: &AppState,
+    parts: &mut Parts,
+    session: Session,
+    format: WsFormat,
+    handshake: &Handshake,
+) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    *response.headers_mut() = handshake.headers();
+    let Some(upgrade) = parts.extensions.remove::<hyper::upgrade::OnUpgrade>() else {
+        return switching_unsupported();
+    };
+    let write_timeout = state.0.write_timeout;
+    state.0.tasks.spawn(async move {
+        match upgrade.await {
+            Ok(socket) => {
+                connection::serve(TokioIo::new(socket), session, format, write_timeout).await;
             }
-        });
-        response
-    }
-
-    /// Registers the session, so that a changed definition closes it.
-    fn guarded(self) -> Session {
-        let close = self.session.close_handle();
-        let guard = self.watch.guard(&self.namespace.coll, self.definition, close);
-        self.session.guarded(guard)
-    }
+            Err(error) => tracing::debug!(%error, "an upgrade did not come about"),
+        }
+    });
+    response
 }
 
 /// The host's server does not hand over its sockets.

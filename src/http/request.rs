@@ -1,11 +1,12 @@
 //! A request as handlers see it: its target and its query, decoded and bounded.
 
 use axum::http::{HeaderMap, Uri, header, request::Parts};
-use bson::oid::ObjectId;
+use bson::{Bson, oid::ObjectId};
 use percent_encoding::percent_decode;
 
 use super::error::ApiError;
 use crate::{
+    access::Caller,
     definition::{Parameters, Variables},
     json::{self, JsonMode},
 };
@@ -74,15 +75,16 @@ impl Query {
     }
 
     /// The variables that a client binds, and those that the server predefines.
-    pub(crate) fn variables(&self) -> Result<Variables, ApiError> {
+    pub(crate) fn variables(&self, caller: &Caller) -> Result<Variables, ApiError> {
         let pairs = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let parameters = Parameters::from_query(pairs)?;
         let avars = parameters.avars().map(parse_avars).transpose()?;
         let variables = Variables::client(&parameters, avars.as_ref())?;
-        self.predefine(variables)
+        self.predefine(variables, caller)
     }
 
-    fn predefine(&self, variables: Variables) -> Result<Variables, ApiError> {
+    fn predefine(&self, variables: Variables, caller: &Caller) -> Result<Variables, ApiError> {
+        let user = caller.principal().map_or(Bson::Null, |user| user.properties().clone().into());
         let page = self.whole("page", 1, 1)?;
         let pagesize = self.whole("pagesize", 100, 0)?;
         let skip = pagesize.saturating_mul(page - 1);
@@ -91,7 +93,7 @@ impl Query {
             .predefine("@pagesize", pagesize)
             .predefine("@limit", pagesize)
             .predefine("@skip", skip)
-            .predefine_user(bson::Bson::Null))
+            .predefine_user(user))
     }
 
     fn whole(&self, name: &str, default: i32, least: i32) -> Result<i32, ApiError> {
@@ -103,7 +105,7 @@ impl Query {
     }
 }
 
-fn parse_avars(text: &str) -> Result<bson::Bson, ApiError> {
+fn parse_avars(text: &str) -> Result<Bson, ApiError> {
     json::parse_value(text, json::Limits::default()).map_err(|error| {
         let raw: String = text.chars().take(200).collect();
         ApiError::BadRequest(format!(

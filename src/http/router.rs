@@ -4,15 +4,14 @@ use axum::{
     Router,
     extract::{Request, State},
     http::Method,
+    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 
-use crate::binding::Scope;
-
 use super::{
-    collections, documents, error::ApiError, explain, health, open, state::AppState, streams,
-    target::Target,
+    collections, cors, documents, error::ApiError, explain, health, open, state::AppState, streams,
+    target::Target, tickets,
 };
 
 /// All routes of the service.
@@ -21,8 +20,11 @@ pub fn router(state: AppState) -> Router {
         .route("/_/health/live", get(health::live))
         .route("/_/health/ready", get(health::ready))
         .route("/_/explain", get(explain::explain))
+        .route("/_/tickets", post(tickets::issue))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
+        // Outermost, so that every answer has them, refusals included.
+        .layer(from_fn_with_state(state.clone(), cors::answer))
         .with_state(state)
 }
 
@@ -38,11 +40,15 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     }
     let target = Target::parse(path, &state.0.mounts, host(&request))?;
     state.guard_settings(&target)?;
-    let scope = Scope::default();
+    let (parts, body) = request.into_parts();
+    let admitted = state.admit(&parts, &target).await?;
+    let request = Request::from_parts(parts, body);
+    let scope = target.namespace().map(|namespace| state.0.gate.scope(&admitted.grant, namespace));
+    let scope = scope.unwrap_or_default();
     let method = request.method().clone();
     match (&method, target) {
         (&Method::GET, Target::Stream(namespace, uri)) => {
-            open::open(state, request, namespace, uri).await
+            open::open(state, request, namespace, uri, admitted).await
         }
         (&Method::GET, Target::Streams(namespace)) => {
             streams::list(state, request, namespace).await
@@ -70,7 +76,7 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     }
 }
 
-fn allowed(target: &Target) -> &'static str {
+pub(super) fn allowed(target: &Target) -> &'static str {
     match target {
         Target::Stream(..)
         | Target::Streams(_)
@@ -82,7 +88,7 @@ fn allowed(target: &Target) -> &'static str {
     }
 }
 
-fn host(request: &Request) -> Option<&str> {
+pub(super) fn host(request: &Request) -> Option<&str> {
     let header = request.headers().get(axum::http::header::HOST);
     header.and_then(|host| host.to_str().ok()).or_else(|| request.uri().host())
 }

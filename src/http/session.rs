@@ -1,6 +1,9 @@
 //! One client on one stream: what it is told, and when. Knows no transport.
 
-use std::{pin::Pin, time::Duration};
+use std::{
+    pin::Pin,
+    time::{Duration, SystemTime},
+};
 
 use bson::oid::ObjectId;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -9,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     outgoing::{Outgoing, Ready},
     recover::Recovery,
+    rights::RightsGuard,
 };
 use crate::{
     backoff::jitter,
@@ -44,7 +48,8 @@ pub(crate) struct Session {
     etag: Option<ObjectId>,
     /// Items of the hub, kept to reuse its memory.
     items: Vec<Item>,
-    guard: Option<Guard>,
+    /// Entries in registries of open sessions, taken off when the session is dropped.
+    guards: Option<(Guard, RightsGuard)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,14 +84,30 @@ impl Session {
             collection,
             etag,
             items: Vec::new(),
-            guard: None,
+            guards: None,
         }
     }
 
-    /// Keeps the session's entry in the catalog for as long as the session lives.
-    pub(crate) fn guarded(mut self, guard: Guard) -> Self {
-        self.guard = Some(guard);
+    /// Keeps the session's entries in the catalog and among the rights for as long as it lives.
+    pub(crate) fn guarded(mut self, definition: Guard, rights: RightsGuard) -> Self {
+        self.guards = Some((definition, rights));
         self
+    }
+
+    /// Ends the session when its credential does, without leeway.
+    pub(crate) fn expires(mut self, at: Option<SystemTime>) -> Self {
+        let left = at.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
+        self.plan_end(left.unwrap_or(FAR), CloseReason::CredentialsExpired);
+        self
+    }
+
+    /// Plans an end, unless an earlier one is planned.
+    fn plan_end(&mut self, left: Duration, reason: CloseReason) {
+        let end = Instant::now() + left;
+        if end < self.end.deadline() {
+            self.end.as_mut().reset(end);
+            self.end_reason = reason;
+        }
     }
 
     /// Ends the session from outside.
@@ -126,10 +147,12 @@ impl Session {
     async fn wait(&mut self, into: &mut Vec<Outgoing>) {
         let draining = self.state == State::Draining;
         tokio::select! {
-            delivery = self.subscription.next(&mut self.items) => self.deliver(delivery, into),
-            () = &mut self.beat => self.beat(into),
+            // In this order: nothing is delivered after the end, and a busy stream has heartbeats too.
+            biased;
             () = &mut self.end => self.close(self.end_reason, into),
             () = self.tempo.draining.cancelled(), if !draining => self.drain(),
+            () = &mut self.beat => self.beat(into),
+            delivery = self.subscription.next(&mut self.items) => self.deliver(delivery, into),
         }
     }
 
@@ -161,9 +184,7 @@ impl Session {
     /// Plans the end within the drain, spread so that the clients do not come back all at once.
     fn drain(&mut self) {
         self.state = State::Draining;
-        self.end_reason = CloseReason::ServiceRestart;
-        let moment = jitter(self.tempo.drain, 0.0, 0.7);
-        self.end.as_mut().reset(Instant::now() + moment);
+        self.plan_end(jitter(self.tempo.drain, 0.0, 0.7), CloseReason::ServiceRestart);
     }
 
     fn close(&mut self, reason: CloseReason, into: &mut Vec<Outgoing>) {

@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{documents::Documents, error::ApiError, session::Tempo, target::Target};
+use super::{
+    documents::Documents, error::ApiError, gate::SharedGate, rights::Rights, session::Tempo,
+    target::Target,
+};
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 
 /// Shared by all requests. Cheap to clone.
@@ -18,6 +21,10 @@ pub struct Shared {
     pub hub: Hub,
     /// The declared streams.
     pub catalog: Catalog,
+    /// Who may do what.
+    pub gate: SharedGate,
+    /// Open sessions, whose rights are looked at again when something changes.
+    pub rights: Rights,
     /// The documents of collections.
     pub documents: Documents,
     /// From paths to collections.

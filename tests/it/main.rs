@@ -8,6 +8,7 @@
     reason = "what a helper cannot do fails the test that called it"
 )]
 
+mod access;
 mod layering;
 mod mongod_lifecycle;
 mod mql_differential;

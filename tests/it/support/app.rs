@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::Path};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
 use mongodb::{Client, Collection, Database};
 use tailwater::{app, config::Config};
@@ -40,6 +41,18 @@ impl TestApp {
         Self::at(&mongod::shared_uri().await, db, yaml).await
     }
 
+    /// With users and permissions of the test's own: in its database, `users` and `acl`.
+    pub(crate) async fn guarded(yaml: &str) -> Self {
+        let db = mongod::fresh_database().await;
+        let name = db.name().to_owned();
+        let auth = format!(
+            "auth: {{ basic: {{ database: {name}, collection: users }} }}\n\
+             acl: {{ database: {name}, collection: acl }}\n{yaml}"
+        );
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::run(listener, &mongod::shared_uri().await, db, &auth).await
+    }
+
     /// In front of any MongoDB, also one that does not answer.
     pub(crate) async fn at(uri: &str, db: Database, yaml: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -47,6 +60,11 @@ impl TestApp {
     }
 
     pub(crate) async fn on(listener: TcpListener, uri: &str, db: Database, yaml: &str) -> Self {
+        let open = format!("auth: {{ insecure_no_auth: true }}\n{yaml}");
+        Self::run(listener, uri, db, &open).await
+    }
+
+    async fn run(listener: TcpListener, uri: &str, db: Database, yaml: &str) -> Self {
         let address = listener.local_addr().unwrap();
         let config = config(uri, yaml);
         let (shutdown, told) = oneshot::channel();
@@ -117,6 +135,28 @@ impl TestApp {
         http::request(self.address, "GET", &self.path(stream), &accept, "").await
     }
 
+    pub(crate) async fn with(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        http::request(self.address, method, path, headers, "").await
+    }
+
+    /// A request with the credentials of a user whose password is the name.
+    pub(crate) async fn as_user(&self, user: &str, method: &str, path: &str) -> Answer {
+        self.as_user_with(user, method, path, "").await
+    }
+
+    pub(crate) async fn as_user_with(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Answer {
+        let authorization = format!("Basic {}", STANDARD.encode(format!("{user}:{user}")));
+        let headers =
+            [("authorization", authorization.as_str()), ("content-type", "application/json")];
+        http::request(self.address, method, path, &headers, body).await
+    }
+
     pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         let json = [("content-type", "application/json")];
         http::request(self.address, method, path, &json, body).await
@@ -143,7 +183,7 @@ impl TestApp {
 }
 
 fn config(uri: &str, yaml: &str) -> Config {
-    let text = format!("mongodb: {{ uri: \"{uri}\" }}\nauth: {{ insecure_no_auth: true }}\n{yaml}");
+    let text = format!("mongodb: {{ uri: \"{uri}\" }}\n{yaml}");
     Config::from_yaml(Path::new("test.yaml"), &text).unwrap_or_else(|error| panic!("{error}"))
 }
 

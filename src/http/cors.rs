@@ -1,0 +1,59 @@
+//! What pages of other origins may do, and the answer to a browser that asks first.
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue, Method, StatusCode},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    router::{allowed, host},
+    state::AppState,
+    target::Target,
+};
+use crate::access::CorsHeaders;
+
+/// Answers `OPTIONS`, which needs no credential, and adds the headers to every other answer.
+pub(super) async fn answer(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let head = match state.0.gate.head(&parts) {
+        Ok(head) => head,
+        Err(error) => return error.into_response(),
+    };
+    let origins = state.0.gate.origins();
+    let request = Request::from_parts(parts, body);
+    if request.method() == Method::OPTIONS {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::OK;
+        add(&mut response, origins.preflight_headers(&head, methods(&state, &request)));
+        return response;
+    }
+    let mut response = next.run(request).await;
+    add(&mut response, origins.cors_headers(&head));
+    response
+}
+
+fn methods(state: &AppState, request: &Request) -> &'static str {
+    let path = request.uri().path();
+    if path == "/_/tickets" {
+        return "POST";
+    }
+    match Target::parse(path, &state.0.mounts, host(request)) {
+        Ok(target) if !path.starts_with("/_/") => allowed(&target),
+        _ => "GET",
+    }
+}
+
+fn add(response: &mut Response, headers: CorsHeaders) {
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().append(HeaderName::from_static(name), value);
+        }
+    }
+}

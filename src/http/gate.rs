@@ -1,0 +1,262 @@
+//! Who is calling and what they may do: asked before anything that a request names is looked up.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use axum::http::request::Parts;
+use bson::{Bson, Document};
+
+use super::{error::ApiError, head, state::AppState, target::Target, websocket::handshake};
+use crate::{
+    access::{
+        Authenticator, Caller, Decision, Denial, Grant, Origins, Permissions, ProjectResponse,
+        Refusal, RequestHead, RequestKind, Standing, Ticket,
+    },
+    binding::{Namespace, Scope},
+    config::TrustedProxies,
+};
+
+/// The one place where rights are decided. Shared by all requests.
+pub struct Gate {
+    authenticator: Authenticator,
+    permissions: Permissions,
+    origins: Origins,
+    proxies: TrustedProxies,
+    /// The collection of users and its property that nobody may read.
+    secrets: Option<(Namespace, String)>,
+    ticket_ttl: Duration,
+}
+
+/// A request that may go on.
+#[derive(Debug, Clone)]
+pub(crate) struct Admitted {
+    pub(crate) caller: Caller,
+    pub(crate) grant: Grant,
+    pub(crate) head: RequestHead,
+    pub(crate) kind: RequestKind,
+}
+
+impl Gate {
+    /// `secrets` names what is never shown: the property of passwords in the collection of users.
+    pub fn new(
+        authenticator: Authenticator,
+        permissions: Permissions,
+        origins: Origins,
+        proxies: TrustedProxies,
+        secrets: Option<(Namespace, String)>,
+        ticket_ttl: Duration,
+    ) -> Self {
+        Self { authenticator, permissions, origins, proxies, secrets, ticket_ttl }
+    }
+
+    /// The permissions, to be replaced when they change.
+    pub fn permissions(&self) -> &Permissions {
+        &self.permissions
+    }
+
+    /// Forgets what was read of users.
+    pub fn forget(&self) {
+        self.authenticator.forget();
+    }
+
+    pub(crate) fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    pub(crate) fn head(&self, parts: &Parts) -> Result<RequestHead, ApiError> {
+        head::read(parts, &self.proxies)
+    }
+
+    /// Lets a request in, or not.
+    pub(crate) async fn admit(
+        &self,
+        head: RequestHead,
+        parts: &Parts,
+        kind: RequestKind,
+    ) -> Result<Admitted, ApiError> {
+        let caller = self.caller(&head, parts).await?;
+        self.decide(caller, head, kind)
+    }
+
+    /// Anybody whose credential holds, whatever they may do.
+    pub(crate) async fn caller(
+        &self,
+        head: &RequestHead,
+        parts: &Parts,
+    ) -> Result<Caller, ApiError> {
+        if !self.origins.admits(head) {
+            return Err(ApiError::Denied);
+        }
+        let caller = self.authenticator.authenticate(head).await?;
+        let upgrade = handshake::is_upgrade(&parts.headers);
+        let ambient = caller.principal().is_some_and(|principal| {
+            !self.origins.admits_credential(head, principal.carrier(), upgrade)
+        });
+        if ambient { Err(ApiError::Denied) } else { Ok(caller) }
+    }
+
+    pub(crate) fn decide(
+        &self,
+        caller: Caller,
+        head: RequestHead,
+        kind: RequestKind,
+    ) -> Result<Admitted, ApiError> {
+        match self.permissions.decide(&caller, &head, kind) {
+            Decision::Allow(grant) => Ok(Admitted { caller, grant, head, kind }),
+            Decision::Deny(Denial::Unauthenticated) => {
+                Err(ApiError::Unauthorized(self.authenticator.challenges(&head)))
+            }
+            Decision::Deny(denial) => {
+                log_denial(&denial);
+                Err(ApiError::Denied)
+            }
+        }
+    }
+
+    /// What a grant lets its caller see of a collection.
+    pub(crate) fn scope(&self, grant: &Grant, namespace: &Namespace) -> Scope {
+        let secret = self.secrets.as_ref().filter(|(users, _)| users == namespace);
+        Scope {
+            read_filter: grant.read_filter.clone(),
+            project_response: grant.project_response.as_ref().map(projection),
+            secrets: secret.map(|(_, property)| property.clone()).into_iter().collect(),
+        }
+    }
+
+    /// What of an open session's rights is left: `None`, they are what they were.
+    pub(crate) async fn changed(&self, admitted: &Admitted) -> Option<Change> {
+        let caller = match admitted.caller.principal() {
+            None => Caller::Anonymous,
+            Some(principal) => match self.authenticator.recheck(principal, SystemTime::now()).await
+            {
+                Standing::Same => Caller::Known(principal.clone()),
+                Standing::Changed(now) => Caller::Known(now),
+                Standing::Ended => return Some(Change::Ended),
+                Standing::Unknown => return None,
+            },
+        };
+        match self.permissions.decide(&caller, &admitted.head, admitted.kind) {
+            Decision::Allow(grant) if grant == admitted.grant => None,
+            _ => Some(Change::Access),
+        }
+    }
+
+    pub(crate) fn ticket(&self, path: &str, caller: &Caller) -> Result<Ticket, ApiError> {
+        let principal = caller.principal().ok_or_else(|| ApiError::Unauthorized(Vec::new()))?;
+        let issued =
+            self.authenticator.tickets().issue(path, principal, self.ticket_ttl, SystemTime::now());
+        issued.map_err(|error| ApiError::BadRequest(format!("no ticket can be made: {error}")))
+    }
+
+    pub(crate) fn challenges(&self, head: &RequestHead) -> Vec<String> {
+        self.authenticator.challenges(head)
+    }
+}
+
+/// What became of an open session's rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The credential is over.
+    Ended,
+    /// What the caller may see is something else now.
+    Access,
+}
+
+/// What a request is about, for permissions.
+pub(crate) fn kind_of(target: &Target, reads: bool) -> RequestKind {
+    match target {
+        Target::Stream(..) => RequestKind::Stream,
+        Target::Streams(_) => RequestKind::StreamList,
+        Target::Meta(_) => RequestKind::Metadata,
+        Target::Document(..) => RequestKind::Document,
+        Target::Collection(_) | Target::Size(_) if reads => RequestKind::Collection,
+        Target::Collection(_) | Target::Size(_) | Target::Database(_) => RequestKind::Declare,
+    }
+}
+
+impl AppState {
+    /// A caller who is known, or anybody where authentication is off.
+    pub(crate) async fn authenticated(&self, parts: &Parts) -> Result<Caller, ApiError> {
+        let head = self.0.gate.head(parts)?;
+        let caller = self.0.gate.caller(&head, parts).await?;
+        if caller == Caller::Anonymous && !self.0.gate.permissions().allow_everything() {
+            return Err(ApiError::Unauthorized(self.0.gate.challenges(&head)));
+        }
+        Ok(caller)
+    }
+
+    /// Whether a caller may do something with another path than the one of its request.
+    pub(crate) fn admit_to(
+        &self,
+        parts: &Parts,
+        caller: Caller,
+        uri: &axum::http::Uri,
+        kind: RequestKind,
+    ) -> Result<Admitted, ApiError> {
+        let target = Target::parse(uri.path(), &self.0.mounts, None)?;
+        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+        self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)
+    }
+
+    /// Lets a request for a target in, or not.
+    pub(crate) async fn admit(&self, parts: &Parts, target: &Target) -> Result<Admitted, ApiError> {
+        let head = self.0.gate.head(parts)?.with_resource(resource(target));
+        let reads = parts.method == axum::http::Method::GET;
+        self.0.gate.admit(head, parts, kind_of(target, reads)).await
+    }
+}
+
+fn resource(target: &Target) -> crate::access::Resource {
+    match target {
+        Target::Database(db) => head::resource(db, None, None),
+        Target::Document(namespace, id) => {
+            head::resource(&namespace.db, Some(&namespace.coll), Some(id))
+        }
+        other => {
+            let namespace = other.namespace();
+            let db = namespace.map_or("", |namespace| namespace.db.as_str());
+            head::resource(db, namespace.map(|namespace| namespace.coll.as_str()), None)
+        }
+    }
+}
+
+fn projection(project: &ProjectResponse) -> Document {
+    let flag = match project {
+        ProjectResponse::Include(_) => 1,
+        ProjectResponse::Exclude(_) => 0,
+    };
+    project.paths().iter().map(|path| (path.clone(), Bson::Int32(flag))).collect()
+}
+
+fn log_denial(denial: &Denial) {
+    match denial {
+        Denial::Broken { .. } | Denial::Unbound { .. } => {
+            tracing::warn!(%denial, "a request is denied")
+        }
+        Denial::Unauthenticated | Denial::Forbidden => {
+            tracing::debug!(%denial, "a request is denied")
+        }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unauthorized { challenges } => Self::Unauthorized(challenges),
+            Refusal::TooManyAttempts { retry_after } => Self::TooManyAttempts(retry_after),
+            Refusal::Unavailable { .. } => Self::Unavailable(refusal.to_string()),
+        }
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
+}
+
+/// A gate that many requests pass.
+pub type SharedGate = Arc<Gate>;

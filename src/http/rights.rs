@@ -1,0 +1,95 @@
+//! Open sessions and the rights they were opened with, so that a change of either ends them.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use super::gate::{Admitted, Change, Gate};
+use crate::hub::{CloseHandle, CloseReason};
+
+/// The sessions of a process. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Rights(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    sessions: Mutex<HashMap<u64, Entry>>,
+    next: AtomicU64,
+    /// Counts the reviews begun.
+    reviews: AtomicU64,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    admitted: Arc<Admitted>,
+    close: CloseHandle,
+}
+
+/// Keeps a session registered; dropping it takes the session off.
+#[derive(Debug)]
+pub(crate) struct RightsGuard {
+    rights: Rights,
+    id: u64,
+}
+
+impl Rights {
+    /// How many reviews have begun, to be told to [`Rights::register`].
+    pub(crate) fn reviews(&self) -> u64 {
+        self.0.reviews.load(Ordering::Acquire)
+    }
+
+    /// Registers a session that was admitted after `reviews` reviews. When another one began meanwhile
+    /// it may have missed this session, which is then looked at now.
+    pub(crate) fn register(
+        &self,
+        admitted: Admitted,
+        close: CloseHandle,
+        reviews: u64,
+        gate: &Arc<Gate>,
+    ) -> RightsGuard {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let entry = Entry { admitted: Arc::new(admitted), close };
+        self.lock().insert(id, entry.clone());
+        if self.reviews() != reviews {
+            let gate = gate.clone();
+            tokio::spawn(async move { review_one(&gate, &entry).await });
+        }
+        RightsGuard { rights: self.clone(), id }
+    }
+
+    /// Looks at every session again: users or permissions have changed.
+    pub async fn review(&self, gate: &Gate) {
+        self.0.reviews.fetch_add(1, Ordering::AcqRel);
+        let entries: Vec<Entry> = self.lock().values().cloned().collect();
+        for entry in entries {
+            review_one(gate, &entry).await;
+        }
+    }
+
+    /// Open sessions.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Entry>> {
+        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn review_one(gate: &Gate, entry: &Entry) {
+    match gate.changed(&entry.admitted).await {
+        None => {}
+        Some(Change::Ended) => entry.close.close(CloseReason::CredentialsExpired),
+        Some(Change::Access) => entry.close.close(CloseReason::AccessChanged),
+    }
+}
+
+impl Drop for RightsGuard {
+    fn drop(&mut self) {
+        self.rights.lock().remove(&self.id);
+    }
+}
