@@ -1,5 +1,6 @@
 //! What the command line asks for. Exit codes: 0 success, 1 a failed check or a failure, 2 wrong usage.
 
+mod administrator;
 mod apply;
 mod check;
 mod definitions;

@@ -118,12 +118,12 @@ impl Config {
         &self.warnings
     }
 
-    /// Refuses to serve others than this machine without authentication.
+    /// Refuses addresses that others than this machine can reach.
     ///
     /// # Errors
-    /// [`ConfigError::Exposed`], with the ways out.
-    pub fn check_exposure(&self) -> Result<(), ConfigError> {
-        if self.auth.insecure_no_auth { Ok(()) } else { self.listen.check_loopback() }
+    /// [`ConfigError::Exposed`], with the way out.
+    pub fn check_loopback(&self) -> Result<(), ConfigError> {
+        self.listen.check_loopback()
     }
 
     /// A commented file with every setting, which loads as it is.

@@ -7,7 +7,7 @@ use clap::Args;
 use mongodb::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::{apply, load, print, report, serve, signals, writer};
+use super::{administrator, apply, load, print, report, serve, signals, writer};
 use crate::{
     app,
     config::{CommonArgs, Secret},
@@ -29,9 +29,9 @@ pub(super) struct DevArgs {
 
 pub(super) async fn run(common: &CommonArgs, args: &DevArgs) -> anyhow::Result<ExitCode> {
     let mut common = common.clone();
-    // Refused before anything is started: `dev` has no authentication worth exposing.
+    // Refused before anything is started: the sample data and its writer are nobody else's business.
     let config = load(&common)?;
-    config.listen.check_loopback().context("dev serves this machine only")?;
+    config.check_loopback().context("dev serves this machine only")?;
     let listener = serve::bind(&config).await?;
     report("tailwater: starting MongoDB (the first run fetches it)");
     let mongod = Mongod::builder().data_dir(&args.data).start().await?;
@@ -54,7 +54,9 @@ async fn with_mongod(
     let stop = CancellationToken::new();
     let writing =
         (!args.no_writer).then(|| tokio::spawn(writer::run(client.clone(), stop.clone())));
-    print(&banner(&listener.local_addr()?.to_string(), args, mongod, &installed));
+    let password = administrator::ensure(&client, &config, &args.data).await?;
+    let address = listener.local_addr()?.to_string();
+    print(&banner(&address, args, mongod, &installed, password.as_deref()));
     let served = app::run(config, listener, signals::shutdown()).await;
     stop.cancel();
     if let Some(writing) = writing {
@@ -64,19 +66,29 @@ async fn with_mongod(
     served
 }
 
-fn banner(address: &str, args: &DevArgs, mongod: &Mongod, installed: &[String]) -> String {
+fn banner(
+    address: &str,
+    args: &DevArgs,
+    mongod: &Mongod,
+    installed: &[String],
+    password: Option<&str>,
+) -> String {
     let streams = installed.join("\n             ");
     let (data, uri) = (args.data.display(), mongod.uri());
+    let login = password.map(|password| format!("{}:{password}", administrator::NAME));
+    let curl = login.as_ref().map_or_else(String::new, |login| format!("-u {login} "));
+    let websocat = login.as_ref().map_or_else(String::new, |login| format!("{login}@"));
+    let login = login.map_or_else(String::new, |login| format!("\n  log in as  {login}"));
     format!(
         "
-  tailwater  http://{address}
+  tailwater  http://{address}{login}
   MongoDB    {uri}
              data in {data}, kept between runs
   streams    {streams}
 
-  watch      curl -N -H 'Accept: text/event-stream' http://{address}/demo/orders/_streams/all
-  or         websocat ws://{address}/demo/orders/_streams/all
-  one tenant curl -N -H 'Accept: text/event-stream' 'http://{address}/demo/orders/_streams/by-tenant?tid=acme'
+  watch      curl {curl}-N -H 'Accept: text/event-stream' http://{address}/demo/orders/_streams/all
+  or         websocat ws://{websocat}{address}/demo/orders/_streams/all
+  one tenant curl {curl}-N -H 'Accept: text/event-stream' 'http://{address}/demo/orders/_streams/by-tenant?tid=acme'
   resume     add -H 'Last-Event-ID: <the id of the last event you saw>': what you missed comes first
   stop       Ctrl-C
 "

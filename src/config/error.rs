@@ -30,11 +30,10 @@ pub enum ConfigError {
     #[error("{0}")]
     Conflict(String),
 
-    /// The service would answer strangers without asking who they are.
+    /// Others than this machine would be served.
     #[error(
-        "refusing to listen on {address} ({key}) without authentication; listen on a loopback address such as \
-         127.0.0.1:8080, or, if something in front of Tailwater decides who may connect, say --insecure-no-auth \
-         (auth.insecure_no_auth: true, TAILWATER_INSECURE_NO_AUTH=true)"
+        "refusing to listen on {address} ({key}): only this machine is served; listen on a loopback \
+         address such as 127.0.0.1:8080"
     )]
     Exposed { address: std::net::SocketAddr, key: &'static str },
 

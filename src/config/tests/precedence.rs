@@ -226,15 +226,15 @@ fn variables_that_are_no_text_are_refused_only_when_they_are_ours() {
 }
 
 #[test]
-fn strangers_are_not_served_without_authentication() {
+fn other_machines_are_told_from_this_one() {
     let check = |file: &str, refused: Option<&str>| {
-        let result = from_file(file).unwrap().check_exposure();
+        let result = from_file(file).unwrap().check_loopback();
         match (result, refused) {
             (Ok(()), None) => {}
             (Err(error), Some(start)) => {
                 let text = error.to_string();
                 assert!(text.starts_with(start), "{text}");
-                assert!(text.contains("--insecure-no-auth"), "{text}");
+                assert!(text.contains("127.0.0.1:8080"), "{text}");
             }
             (result, _) => panic!("{file}: {result:?}"),
         }
@@ -243,7 +243,6 @@ fn strangers_are_not_served_without_authentication() {
     check("listen: localhost:80", None);
     check("listen: 127.9.9.9:80", None);
     check("listen: \"[::1]:80\"", None);
-    check("listen: 0.0.0.0:80\nauth: { insecure_no_auth: true }", None);
     check("listen: 0.0.0.0:80", Some("refusing to listen on 0.0.0.0:80 (listen) "));
     check("listen: \"[::]:80\"", Some("refusing to listen on [::]:80 (listen) "));
     check("listen: 192.0.2.1:80", Some("refusing to listen on 192.0.2.1:80 (listen) "));
