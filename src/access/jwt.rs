@@ -8,6 +8,7 @@ mod key_set;
 mod samples;
 mod sign;
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "tables read better without borrows")]
 mod tests;
 mod verifier;
 

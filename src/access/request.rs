@@ -16,7 +16,8 @@ pub struct RawRequest {
     pub path: String,
     /// The query as sent, without the question mark.
     pub query: Option<String>,
-    /// Names in any case; values that are not UTF-8 are left out by the server.
+    /// Names in any case; values that are not UTF-8 are left out by the server. `host` is there for
+    /// HTTP/2 as well, whose requests name it otherwise.
     pub headers: Vec<(String, String)>,
     /// The peer, or who a trusted proxy says it is.
     pub remote: Option<SocketAddr>,

@@ -14,6 +14,7 @@ mod operators;
 mod parse;
 mod project;
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "tables read better without borrows")]
 mod tests;
 mod unescape;
 

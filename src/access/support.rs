@@ -55,7 +55,7 @@ pub(super) fn nora() -> Caller {
     let properties = doc! {
         "_id": "nora", "level": 3, "score": 2.0, "tenant": "acme", "nothing": null,
         "groups": ["a", "b", 7, null, { "x": 1 }], "none": [], "address": { "city": "Rome" },
-        "odd": "%{i,X} ${x} 'q' \"d\" $1 \\", "operator": { "$ne": "" },
+        "odd": "%{i,X} ${x} 'q' \"d\" $1 \\ .", "operator": { "$ne": "" },
     };
     user("nora", &["reader"], properties)
 }

@@ -18,8 +18,10 @@ pub struct KeySource(Place);
 
 enum Place {
     File(PathBuf),
-    Url { uri: Uri, client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>> },
+    Url { uri: Uri, client: Box<HttpClient> },
 }
+
+type HttpClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 
 /// Why a key set cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,7 @@ impl KeySource {
             return Err(refused());
         }
         let connector = connector().map_err(|error| KeyError::Tls(error.to_string()))?;
-        let client = Client::builder(TokioExecutor::new()).build(connector);
+        let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
         Ok(Self(Place::Url { uri, client }))
     }
 
@@ -74,10 +76,7 @@ impl KeySource {
     }
 }
 
-async fn get(
-    uri: &Uri,
-    client: &Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
-) -> Result<String, FetchError> {
+async fn get(uri: &Uri, client: &HttpClient) -> Result<String, FetchError> {
     let failed = |reason: String| FetchError::Http { uri: uri.clone(), reason };
     let answer = client.get(uri.clone()).await.map_err(|error| failed(error.to_string()))?;
     if answer.status() != StatusCode::OK {

@@ -55,15 +55,26 @@ impl KeySet {
     fn is_due(&self, kid: Option<&str>) -> bool {
         let known = self.known();
         let since = |at: Option<Instant>, limit| at.is_none_or(|at| at.elapsed() >= limit);
-        let is_unknown =
-            kid.is_some_and(|kid| !known.keys.iter().any(|(id, _)| id.as_deref() == Some(kid)));
         let is_old = since(known.read, self.refresh);
-        (is_old || is_unknown) && since(known.tried, MIN_INTERVAL.min(self.refresh))
+        (is_old || !self.has(kid)) && since(known.tried, MIN_INTERVAL.min(self.refresh))
+    }
+
+    /// Whether there are keys to try for this token.
+    fn has(&self, kid: Option<&str>) -> bool {
+        let known = self.known();
+        let is_named = |kid: &str| known.keys.iter().any(|(id, _)| id.as_deref() == Some(kid));
+        known.read.is_some() && kid.is_none_or(is_named)
     }
 
     async fn read(&self, kid: Option<&str>) {
-        // The first one waits for the answer; so do others who have nothing to go by yet.
-        let _turn = self.reading.lock().await;
+        // One reads what is only old; the others go by it meanwhile. Who has nothing to go by waits.
+        let _turn = match self.has(kid) {
+            true => match self.reading.try_lock() {
+                Ok(turn) => turn,
+                Err(_) => return,
+            },
+            false => self.reading.lock().await,
+        };
         if !self.is_due(kid) {
             return;
         }

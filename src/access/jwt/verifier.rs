@@ -26,7 +26,7 @@ pub struct JwtVerifier {
 #[derive(Debug)]
 enum Keys {
     Fixed(VerifyingKey),
-    Set(KeySet),
+    Set(Box<KeySet>),
 }
 
 /// Longer than any token that fits into a header.
@@ -82,7 +82,8 @@ impl JwtVerifier {
     /// Lets the keys of a set hold as well, wherever it is kept.
     #[must_use]
     pub fn with_key_set(mut self, source: KeySource, refresh: std::time::Duration) -> Self {
-        self.keys.push(Keys::Set(KeySet::new(source, refresh, self.algorithm)));
+        let set = KeySet::new(source, refresh, self.algorithm);
+        self.keys.push(Keys::Set(Box::new(set)));
         self
     }
 

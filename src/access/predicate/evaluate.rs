@@ -101,7 +101,7 @@ impl<'a> Evaluation<'a> {
             Leaf::In { array, value } => {
                 let (array, value) = (self.texts(array)?, self.attribute(value)?);
                 let value = value.ok_or(Undecided::Failed)?;
-                Ok(array.iter().any(|item| *item == value))
+                Ok(array.contains(&value))
             }
             Leaf::AtLeast(a, b) => self.numbers(a, b, |a, b| a >= b),
             Leaf::AtMost(a, b) => self.numbers(a, b, |a, b| a <= b),

@@ -18,9 +18,9 @@ pub(super) struct Pattern {
 pub(super) struct Undecided;
 
 /// Steps after which a match is given up: a pattern must not stall the service.
-const MAX_STEPS: usize = 100_000;
+const MAX_STEPS: usize = 20_000;
 /// Texts are paths and header values; longer ones are not looked at.
-const MAX_TEXT: usize = 16 * 1024;
+const MAX_TEXT: usize = 8 * 1024;
 const MAX_PROGRAM: usize = 256 * 1024;
 
 impl Pattern {
@@ -194,6 +194,8 @@ impl<'a> Translator<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     type Groups = Option<Vec<Option<&'static str>>>;
@@ -260,6 +262,30 @@ mod tests {
         assert_eq!(pattern.captures(&text), Err(Undecided));
         assert_eq!(pattern.captures(&"a".repeat(MAX_TEXT + 1)), Err(Undecided));
         assert!(Pattern::parse("((a{500}){500}){500}", false, true).is_err());
+    }
+
+    #[test]
+    fn any_size_is_answered() {
+        for pattern in ["(".repeat(8000), "[".repeat(8000), "((?=a){1000}){1000}".to_owned()] {
+            assert!(Pattern::parse(&pattern, false, true).is_err(), "{pattern:.20}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_pattern_is_answered(pieces in prop::collection::vec(piece(), 0..12)) {
+            if let Ok(pattern) = Pattern::parse(&pieces.concat(), true, true) {
+                let _ = pattern.captures("/a/bb/é");
+            }
+        }
+    }
+
+    fn piece() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "a", "é", ".", "*", "+", "?", "|", "^", "$", "(", ")", "(?:", "(?=", "(?<!", "(?>",
+            "(?i)", "[", "]", "[^", "-", "&&", "{2}", "{,", "\\d", "\\W", "\\b", "\\1", "\\p{L}",
+            "\\", "/",
+        ])
     }
 
     #[test]

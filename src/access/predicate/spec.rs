@@ -7,7 +7,7 @@ pub(super) struct Spec {
     pub(super) parameters: &'static [Parameter],
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) is_list: bool,

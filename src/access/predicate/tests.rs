@@ -122,6 +122,17 @@ fn quoting() {
 }
 
 #[test]
+fn odd_spaces_are_letters() {
+    check("path('/a')\t\r and\ttrue", "/a", true);
+    check("path(\u{a0})", "/\u{a0}", true);
+    for space in ['\u{b}', '\u{c}', '\u{85}', '\u{a0}', '\u{2028}', '\u{3000}'] {
+        let unknown = |p: &Problem| matches!(p, Problem::UnknownPredicate(_));
+        refused(&space.to_string(), unknown);
+        refused(&format!("{space}true"), unknown);
+    }
+}
+
+#[test]
 fn arguments() {
     let missing = |p: &Problem| matches!(p, Problem::MissingParameter { .. });
     refused("", |p| *p == Problem::Empty);
@@ -250,7 +261,7 @@ fn values_are_never_text() {
     let own = "path-template('/x/{id}') and equals(@user._id, ${id})";
     check_by(own, &get("/x/@user._id"), &Caller::Anonymous, false);
     check_by("equals(%u, %{q,none})", &get("/"), &Caller::Anonymous, true);
-    let odd = r#"equals(@user.odd, "%%{i,X} $${x} 'q' \"d\" $1 \")"#;
+    let odd = r#"equals(@user.odd, "%%{i,X} $${x} 'q' \"d\" $1 \ .")"#;
     check(odd, "/", true);
     let odd = request("GET /", &[("X", "1")]);
     check_by("equals(@user.odd, '1')", &odd, &nora(), false);

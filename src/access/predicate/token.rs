@@ -116,7 +116,8 @@ impl Scanner<'_> {
             let rest = &self.text[self.at..];
             match next {
                 '\'' | '"' => return Err(Problem::QuoteInWord.at(self.at)),
-                _ if next.is_whitespace() || is_special(next) => break,
+                ' ' | '\t' | '\r' | '\n' => break,
+                _ if is_special(next) => break,
                 '-' if rest.starts_with("->") => return Err(Problem::Arrow.at(self.at)),
                 '%' | '$' | '-' if rest.len() == 1 => {
                     return Err(Problem::Dangling(next).at(self.at));

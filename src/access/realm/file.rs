@@ -160,7 +160,7 @@ users:
         check("users: [{ userid: a, password: x, roles: admin }]", roles);
         check("users: [{ userid: a, password: x, roles: [1] }]", roles);
         check(
-            "users: [{ userid: a, password: x }, { userid: a, password: y }]",
+            "users: [{ userid: a, password: x }, { userid: a, password: z }]",
             "user `a` is listed twice",
         );
         let broken = FileUsers::parse("users:\n  - { userid: a, password: hush").unwrap_err();

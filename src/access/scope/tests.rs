@@ -159,7 +159,7 @@ fn a_value_never_becomes_an_operator() {
     refused(doc! { "x": { "$in": ["@user.operator"] } }, operator());
     refused(doc! { "$expr": { "$eq": ["$x", "@user.operator"] } }, operator());
     refused(doc! { "x": "@user" }, BindError::Operator("@user".into()));
-    let pattern = bson::Regex::try_from("^", "").unwrap();
+    let pattern = bson::Regex { pattern: "^".try_into().unwrap(), options: "".try_into().unwrap() };
     let caller =
         user("u", &[], doc! { "p": pattern.clone(), "l": [pattern], "n": [{ "a": { "$gt": 1 } }] });
     for name in ["@user.p", "@user.l", "@user.n"] {
