@@ -1,5 +1,8 @@
 //! A filter: parsed once, shared by all who use it, bound to each one's values.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use bson::RawDocument;

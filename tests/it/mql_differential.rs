@@ -39,8 +39,9 @@ async fn mql_differential_filters() {
     let (mut asked, mut generator) = (0, Generator::new(seed));
     let (mut matched, mut differences) = (0, Vec::new());
     while asked < pairs {
+        generator.next_round();
         let oddity =
-            if asked % (2 * FILTERS * DOCUMENTS) == 0 { Oddity::All } else { Oddity::Names };
+            if asked % (4 * FILTERS * DOCUMENTS) == 0 { Oddity::All } else { Oddity::Names };
         let documents: Vec<_> = (0..DOCUMENTS).map(|id| generator.document(id, oddity)).collect();
         let round = Round::new(&database, "filters", documents).await;
         for turn in 0..FILTERS {

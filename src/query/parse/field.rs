@@ -211,13 +211,17 @@ fn pattern_of(target: &Target, pattern: &str, options: &str) -> Result<Pattern, 
     Pattern::parse(pattern, options).ok_or_else(refusal)
 }
 
-/// `$options` belongs to the one `$regex` beside it.
+/// `$options` belongs to the one `$regex` beside it. Of two `$regex` the server hears only the last,
+/// though it holds to both of any other repeated operator, so two are refused.
 fn regex_options<'a>(target: &Target, fields: &[Field<'a>]) -> Result<&'a str, Refusal> {
     let named = |name: &'static [u8]| fields.iter().filter(move |field| field.name == name);
-    let mut options = named(b"$options");
+    let (patterns, mut options) = (named(b"$regex").count(), named(b"$options"));
+    if patterns > 1 {
+        return Err(refusal("$regex", target, "one pattern"));
+    }
     let Some(first) = options.next() else { return Ok("") };
     let refusal = || refusal("$options", target, "a string beside one $regex");
-    if options.next().is_some() || named(b"$regex").count() != 1 {
+    if options.next().is_some() || patterns == 0 {
         return Err(refusal());
     }
     match value(first.raw)? {

@@ -92,6 +92,8 @@ const STRINGS: [&str; 10] = ["", "a", WORD, "abcd", "xabc", "A", "é", "a\0", "\
 pub(super) struct Generator {
     random: StdRng,
     oddity: Oddity,
+    /// Whether this round is about numbers at the edges of their types, in shallow documents.
+    numeric: bool,
 }
 
 /// What documents may hold that drivers would not write.
@@ -107,7 +109,12 @@ pub(super) enum Oddity {
 
 impl Generator {
     pub(super) fn new(seed: u64) -> Self {
-        Self { random: StdRng::seed_from_u64(seed), oddity: Oddity::None }
+        Self { random: StdRng::seed_from_u64(seed), oddity: Oddity::None, numeric: false }
+    }
+
+    /// Every other round is about numbers, which random pairs seldom bring close together.
+    pub(super) fn next_round(&mut self) {
+        self.numeric = !self.numeric;
     }
 
     pub(super) fn document(&mut self, id: usize, oddity: Oddity) -> RawDocumentBuf {
@@ -129,6 +136,7 @@ impl Generator {
 
     fn value(&mut self, depth: usize) -> RawBson {
         match self.random.random_range(0..10) {
+            0..=6 if self.numeric => self.scalar(),
             0..=2 if depth > 0 => RawBson::Document(self.fields(RawDocumentBuf::new(), depth - 1)),
             3..=6 if depth > 0 => RawBson::Array(self.array(depth - 1)),
             7 => self.deprecated(),
@@ -146,7 +154,8 @@ impl Generator {
 
     /// A value that may be an operand.
     fn scalar(&mut self) -> RawBson {
-        match self.random.random_range(0..14) {
+        let kinds = if self.numeric { 5 } else { 14 };
+        match self.random.random_range(0..kinds) {
             0 | 1 => RawBson::Int32(self.random.random_range(-2..5)),
             2 => RawBson::Int64(*LONGS.choose(&mut self.random).unwrap()),
             3 => RawBson::Double(*DOUBLES.choose(&mut self.random).unwrap()),
@@ -211,7 +220,8 @@ impl Generator {
                 let name = self.pick(&["$and", "$or", "$nor"]);
                 append(&mut filter, name, RawBson::Array(parts));
             } else {
-                let (path, condition) = (self.pick(&PATHS), self.condition(depth));
+                let paths: &[_] = if self.numeric { &PATHS[..5] } else { &PATHS };
+                let (path, condition) = (self.pick(paths), self.condition(depth));
                 append(&mut filter, path, condition);
             }
         }
