@@ -146,6 +146,7 @@ fn server_limits(config: &Config) -> ServerLimits {
         connections: config.limits.connections,
         header_timeout: config.limits.header_timeout,
         write_timeout: config.streams.write_timeout,
-        dead_after: (heartbeat * 2).max(Duration::from_secs(2)),
+        // The kernel counts a full window as dead too: a slow reader has the time of a write.
+        dead_after: (heartbeat * 2).max(config.streams.write_timeout),
     }
 }

@@ -23,3 +23,6 @@ pub use mailbox::CloseHandle;
 pub use mailbox::MailboxLimits;
 pub use registry::{Hub, HubLimits, KeyReceiver, SubscribeError};
 pub use subscription::{Delivery, Resume, Subscription};
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ pub mod mongo;
 pub mod open;
 pub mod poison;
 pub mod reader;
+#[cfg(test)]
+pub(crate) mod scripted;
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -37,6 +37,8 @@ pub(super) struct Watches {
     client: Client,
     hub: Hub,
     by_db: Arc<Mutex<HashMap<String, Weak<DbWatch>>>>,
+    /// Whether the last watch that was tried is not to be had.
+    polling: Arc<AtomicBool>,
 }
 
 /// The metadata of one database is being watched.
@@ -61,7 +63,7 @@ struct DbWatch {
 
 impl Watches {
     pub(super) fn new(client: Client, hub: Hub) -> Self {
-        Self { client, hub, by_db: Arc::default() }
+        Self { client, hub, by_db: Arc::default(), polling: Arc::default() }
     }
 
     pub(super) async fn watch(&self, db: &str) -> Watch {
@@ -96,6 +98,7 @@ impl Watches {
             db: db.to_owned(),
             watching: Arc::downgrade(&watching),
             announce,
+            polling: self.polling.clone(),
         };
         tokio::spawn(async move {
             tokio::select! {
@@ -134,7 +137,9 @@ struct Task {
     hub: Hub,
     db: String,
     watching: Weak<DbWatch>,
+    /// Says whether changes are being noticed, one way or the other.
     announce: watch::Sender<bool>,
+    polling: Arc<AtomicBool>,
 }
 
 impl Task {
@@ -143,14 +148,26 @@ impl Task {
         loop {
             let selection = Arc::new(Selection::default());
             match self.hub.subscribe(spec.clone(), selection, Resume::Live).await {
-                Ok(subscription) => self.follow(subscription).await,
+                Ok(subscription) => {
+                    self.polling.store(false, Ordering::Relaxed);
+                    self.follow(subscription).await;
+                    self.announce.send_replace(false);
+                }
                 Err(SubscribeError::Draining) => return,
                 Err(error) => {
-                    tracing::warn!(ns.db = %self.db, %error, "metadata cannot be watched; polling");
+                    self.log_once(&error);
+                    // Nobody waits for a watch that is not to be had: changes are noticed by polling.
+                    self.announce.send_replace(true);
                     self.poll().await;
                 }
             }
-            self.announce.send_replace(false);
+        }
+    }
+
+    /// One line for all databases and requests until a watch works again.
+    fn log_once(&self, error: &SubscribeError) {
+        if !self.polling.swap(true, Ordering::Relaxed) {
+            tracing::warn!(ns.db = %self.db, %error, "metadata cannot be watched; polling");
         }
     }
 

@@ -11,7 +11,7 @@ use tokio_util::{
 use super::{CloseReason, Item, Skipped, feed::Feed};
 use crate::{
     binding::CursorSpec,
-    change::{Position, ResumeToken, View, position::Tie},
+    change::{Position, ResumeToken, View},
     source::{
         ChangeSource, EndReason, Fault, Open, Reader, Signal, SourceError, SourceEvent, Start,
     },
@@ -32,8 +32,8 @@ pub struct CatchUp {
 #[derive(Debug)]
 enum Step {
     Items(Vec<Item>, ResumeToken),
-    /// What was missed cannot be read to its end: go on live.
-    Live(Item),
+    /// What was missed cannot be read to its end, as the collection was dropped: go on live.
+    Dropped,
     Failed(CloseReason),
 }
 
@@ -42,8 +42,9 @@ enum Step {
 pub(super) enum Caught {
     /// Items were appended, possibly none.
     Items,
-    /// The history holds everything from this number on.
-    UpWith(u64),
+    /// The history holds everything from this number on. What it brings up to `seen` is known: this
+    /// cursor may have been ahead of the shared one.
+    UpWith { next: u64, seen: Option<ResumeToken> },
     /// The session has to end.
     Failed(CloseReason),
 }
@@ -70,7 +71,7 @@ impl CatchUp {
     /// Waits for missed items, or says that the history takes over. Cancel-safe.
     pub(super) async fn next(&mut self, feed: &Feed, into: &mut Vec<(u64, Item)>) -> Caught {
         if let Some(number) = feed.after(&self.newest) {
-            return Caught::UpWith(number);
+            return Caught::UpWith { next: number, seen: Some(self.newest.clone()) };
         }
         match self.steps.recv().await {
             Some(Step::Items(items, newest)) => {
@@ -78,9 +79,10 @@ impl CatchUp {
                 self.newest = newest;
                 Caught::Items
             }
-            Some(Step::Live(item)) => {
-                into.push((0, item));
-                Caught::UpWith(feed.head())
+            Some(Step::Dropped) => {
+                let (next, tail) = feed.head();
+                into.push((0, Item::reset("collection_dropped", DROPPED.to_owned(), tail)));
+                Caught::UpWith { next, seen: None }
             }
             Some(Step::Failed(reason)) => Caught::Failed(reason),
             None => Caught::Failed(CloseReason::InternalError),
@@ -105,7 +107,7 @@ async fn read(mut reader: Reader, feed: &Feed, sender: mpsc::Sender<Step>) {
             // The feed says the same of the same deployment.
             Signal::Degraded(_) | Signal::Recovered => continue,
             Signal::Ended(EndReason::Cancelled) => return,
-            Signal::Ended(EndReason::Invalidated) => Step::Live(dropped(feed)),
+            Signal::Ended(EndReason::Invalidated) => Step::Dropped,
             Signal::Ended(EndReason::Refused(error)) => {
                 tracing::warn!(error = %error, "a catch-up cursor is refused");
                 Step::Failed(CloseReason::InternalError)
@@ -122,10 +124,7 @@ fn change(feed: &Feed, event: SourceEvent) -> Item {
     Item::Change(Arc::new(feed.seal(event)), View::Whole)
 }
 
-fn dropped(feed: &Feed) -> Item {
-    let message = "the collection was dropped or renamed since the event id was issued";
-    feed.reset("collection_dropped", message.to_owned(), feed.tail().time)
-}
+const DROPPED: &str = "the collection was dropped or renamed since the event id was issued";
 
 /// How a catch-up from a position has to be opened, or that its event is not to be found.
 pub(super) async fn locate(
@@ -134,22 +133,19 @@ pub(super) async fn locate(
     feed: &Feed,
     position: &Position,
 ) -> Result<Option<Open>, SourceError> {
-    if position.tie == Tie::Before {
-        return Ok(Some(Open::after(&ResumeToken::before(position.time))));
-    }
     // Read without the declared stages: they may have been narrowed since the event was delivered.
     let mut bare = CursorSpec::bare(spec.namespace.clone());
     bare.expanded_events = spec.expanded_events;
     let end = ResumeToken::before(position.time.next());
     let mut open = Open::at(position.time);
-    open.window.until = Some(end.clone());
+    open.window.until = Some(end);
     let mut cursor = source.open(&bare, &open).await?;
     while let Some(batch) = cursor.next().await? {
         let named = batch.events.iter().find(|event| feed.key().names(position, &event.token));
         if let Some(event) = named {
             return Ok(Some(after(event)));
         }
-        if batch.resume.is_some_and(|reached| reached >= end) {
+        if batch.has_finished(position.time) {
             break;
         }
     }

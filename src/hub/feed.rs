@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    CloseReason, Item, Reset, Status,
+    CloseReason, Item, Status,
     history::{History, HistoryLimits},
     item::Tail,
     mailbox::{Mailbox, MailboxLimits},
@@ -140,20 +140,21 @@ impl Feed {
 
     /// A reset in the words of the contract: the stream goes on at `time`.
     pub(super) fn reset(&self, reason: &'static str, message: String, time: ClusterTime) -> Item {
-        let at = Tail { id: self.id_of(&self.key.before(time)), time };
-        Item::Reset(Arc::new(Reset { reason, message, at }))
+        Item::reset(reason, message, self.start_of(time))
     }
 
-    /// Registers a subscriber that reads the history. Gives the number of the next item.
-    pub(super) fn join(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) -> u64 {
+    /// Registers a subscriber that reads the history. Gives where it begins, as [`Feed::head`] does.
+    pub(super) fn join(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) -> (u64, Tail) {
         let mut state = self.write();
         state.readers.insert(id, mailbox.clone());
-        state.history.head()
+        (state.history.head(), self.tail_of(&state))
     }
 
-    /// The number of the next item.
-    pub(super) fn head(&self) -> u64 {
-        self.lock().history.head()
+    /// The number of the next item, and where the feed stands before it. Looked up together: an item
+    /// that came in between would count as delivered and never be.
+    pub(super) fn head(&self) -> (u64, Tail) {
+        let state = self.lock();
+        (state.history.head(), self.tail_of(&state))
     }
 
     pub(super) fn leave(&self, id: SubscriberId) {
@@ -199,26 +200,28 @@ impl Feed {
         self.lock().history.after(token)
     }
 
-    /// The number of the first item after a position, when it can be told from memory.
+    /// The number of the first item after the event that a position names, when it is held.
     pub(super) fn after_position(&self, position: &Position) -> Option<u64> {
         let id = self.id_of(position);
-        let state = self.lock();
-        state.history.after_id(&id).or_else(|| {
-            let before = ResumeToken::before(position.time);
-            let at_start = position.tie == crate::change::position::Tie::Before;
-            at_start.then(|| state.history.after(&before)).flatten()
-        })
+        self.lock().history.after_id(&id)
     }
 
     /// Where the feed stands, for a reader that has seen all of it.
     pub(super) fn tail(&self) -> Tail {
-        let state = self.lock();
+        self.tail_of(&self.lock())
+    }
+
+    fn tail_of(&self, state: &State) -> Tail {
         let reach = state.reach.cluster_time();
         // The batch token is used only once it stands for a later point than the newest event.
         match &state.newest {
             Some(newest) if newest.time >= reach => newest.clone(),
-            _ => Tail { id: self.id_of(&self.key.before(reach)), time: reach },
+            _ => self.start_of(reach),
         }
+    }
+
+    fn start_of(&self, time: ClusterTime) -> Tail {
+        Tail { id: self.id_of(&self.key.before(time)), time }
     }
 
     pub(super) fn ended(&self) -> Option<CloseReason> {

@@ -26,7 +26,7 @@ pub enum Item {
 /// One event was stepped over.
 #[derive(Debug)]
 pub struct Skipped {
-    /// What MongoDB said.
+    /// What happened, without a value of the event: its readers may not be allowed to see it.
     pub reason: String,
     /// The event as a cursor without stages shows it; decides whom the notice concerns.
     pub event: RawDocumentBuf,
@@ -67,11 +67,26 @@ impl Skipped {
     /// The notice of an event that could not be read.
     pub(super) fn of(poison: Poison) -> Item {
         let Poison { token, event, error } = poison;
-        Item::Skipped(Arc::new(Self { reason: error.message, event, token }))
+        Item::Skipped(Arc::new(Self { reason: reason(error.code), event, token }))
     }
 }
 
+/// MongoDB's own message is not used: it may quote what the stage failed on.
+fn reason(code: Option<i32>) -> String {
+    // BSONObjectTooLarge.
+    if code == Some(10334) {
+        return "the event is larger than MongoDB can send".to_owned();
+    }
+    let code = code.map_or_else(String::new, |code| format!(" (MongoDB's error {code})"));
+    format!("a stage of the stream failed on the event{code}")
+}
+
 impl Item {
+    /// A reset: the stream goes on at `at`.
+    pub(super) fn reset(reason: &'static str, message: String, at: Tail) -> Self {
+        Self::Reset(Arc::new(Reset { reason, message, at }))
+    }
+
     /// Bytes taken to be held in memory.
     pub fn weight(&self) -> usize {
         match self {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::{
-    Hub, SubscribeError,
+    Hub, Item, SubscribeError,
     catch_up::{self, CatchUp},
     item::Tail,
     subscription::{Resume, Rewind, Subscription},
 };
 use crate::{
     binding::CursorSpec,
-    change::{Position, ResumeToken},
+    change::{Position, ResumeToken, position::Tie},
     source::{Open, Reader, SourceError},
 };
 
@@ -24,62 +24,93 @@ impl Hub {
         spec: &Arc<CursorSpec>,
         resume: Resume,
     ) -> Result<(), SubscribeError> {
-        match resume {
-            Resume::Live => Ok(()),
-            Resume::Token(token) => self.rewind_to_token(subscription, spec, &token).await,
-            Resume::Id(id) => {
-                let feed = subscription.feed();
-                match feed.key().open(&id, feed.scope()) {
-                    Ok(position) => self.rewind_to(subscription, spec, position).await,
-                    Err(error) => {
-                        tell_reset(subscription, "unknown_id", error.to_string());
-                        Ok(())
-                    }
+        let begun = async {
+            match resume {
+                Resume::Live => Ok(()),
+                Resume::Token(token) => {
+                    let position = subscription.feed().key().after(&token);
+                    self.rewind_to_token(subscription, spec, &token, &position).await
                 }
+                Resume::Id(id) => self.rewind_to_id(subscription, spec, &id).await,
             }
+        };
+        let outcome = timeout(self.0.limits.open_timeout, begun).await;
+        outcome.unwrap_or_else(|_| Err(SourceError::unresponsive("resuming").into()))
+    }
+
+    async fn rewind_to_id(
+        &self,
+        subscription: &mut Subscription,
+        spec: &Arc<CursorSpec>,
+        id: &str,
+    ) -> Result<(), SubscribeError> {
+        let feed = subscription.feed();
+        let position = match feed.key().open(id, feed.scope()) {
+            Ok(position) => position,
+            Err(error) => {
+                tell_reset(subscription, "unknown_id", &error.to_string());
+                return Ok(());
+            }
+        };
+        if let Some(next) = feed.after_position(&position) {
+            let last = tail(subscription, &position);
+            subscription.rewind(Rewind::History { next, seen: None }, last);
+            return Ok(());
+        }
+        if self.0.source.now().await?.next() < position.time {
+            tell_reset(subscription, "unknown_id", "the event id lies in the future");
+            return Ok(());
+        }
+        match position.tie {
+            Tie::Before => {
+                let token = ResumeToken::before(position.time);
+                self.rewind_to_token(subscription, spec, &token, &position).await
+            }
+            Tie::After(_) => self.rewind_to_event(subscription, spec, position).await,
         }
     }
 
+    /// To just after a token, whether or not an event bears it.
     async fn rewind_to_token(
         &self,
         subscription: &mut Subscription,
         spec: &Arc<CursorSpec>,
         token: &ResumeToken,
+        position: &Position,
     ) -> Result<(), SubscribeError> {
-        let feed = subscription.feed();
-        let last = Tail { id: feed.id_of(&feed.key().after(token)), time: token.cluster_time() };
-        if let Some(number) = feed.after(token) {
-            subscription.rewind(Rewind::History(number), last);
+        if let Some(next) = subscription.feed().after(token) {
+            let last = tail(subscription, position);
+            // Another replica may have told the token before this one's cursor has come to it.
+            let seen = Some(token.clone());
+            subscription.rewind(Rewind::History { next, seen }, last);
             return Ok(());
         }
-        self.catch_up(subscription, spec, Open::after(token), last).await
+        self.catch_up(subscription, spec, Open::after(token), position).await
     }
 
-    async fn rewind_to(
+    /// To just after an event of which only the position is known.
+    async fn rewind_to_event(
         &self,
         subscription: &mut Subscription,
         spec: &Arc<CursorSpec>,
         position: Position,
     ) -> Result<(), SubscribeError> {
-        let last = Tail { id: subscription.feed().id_of(&position), time: position.time };
-        if let Some(number) = subscription.feed().after_position(&position) {
-            subscription.rewind(Rewind::History(number), last);
-            return Ok(());
-        }
-        if self.0.source.now().await?.next() < position.time {
-            tell_reset(subscription, "unknown_id", "the event id lies in the future".to_owned());
-            return Ok(());
-        }
-        let source = self.0.source.as_ref();
-        match catch_up::locate(source, spec, subscription.feed(), &position).await {
-            Ok(Some(open)) => self.catch_up(subscription, spec, open, last).await,
+        let (source, feed) = (self.0.source.clone(), subscription.feed().clone());
+        let spec_of_task = spec.clone();
+        // A task of its own: the client may leave, and a cursor's future has to run to its end.
+        let locating = self.0.tasks.spawn(async move {
+            catch_up::locate(source.as_ref(), &spec_of_task, &feed, &position).await
+        });
+        let failed = |_| SourceError::unexpected("the search for an event failed");
+        match locating.await.map_err(failed)? {
+            Ok(Some(open)) => self.catch_up(subscription, spec, open, &position).await,
             Ok(None) => {
                 let message = "the event that the id names is no longer known";
-                tell_reset(subscription, "unknown_id", message.to_owned());
+                tell_reset(subscription, "unknown_id", message);
                 Ok(())
             }
             Err(error) if catch_up::is_lost(&error) => {
-                tell_reset(subscription, "history_lost", LOST.to_owned());
+                tell_reset(subscription, "history_lost", LOST);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -91,11 +122,10 @@ impl Hub {
         subscription: &mut Subscription,
         spec: &Arc<CursorSpec>,
         open: Open,
-        last: Tail,
+        position: &Position,
     ) -> Result<(), SubscribeError> {
-        let waiting = timeout(self.0.limits.open_timeout, self.0.catch_ups.clone().acquire_owned());
-        let busy = || SourceError::unresponsive("waiting for a catch-up cursor");
-        let permit = waiting.await.map_err(|_| busy())?.map_err(|_| SubscribeError::Draining)?;
+        let permit = self.0.catch_ups.clone().acquire_owned().await;
+        let permit = permit.map_err(|_| SubscribeError::Draining)?;
         let cancelled = self.0.closing.child_token();
         let source = self.0.source.clone();
         let reader = Reader::open(source, spec.clone(), Some(open), cancelled.clone()).await;
@@ -103,11 +133,12 @@ impl Hub {
             Ok(reader) => {
                 let feed = subscription.feed().clone();
                 let reading = CatchUp::start(reader, feed, cancelled, permit, &self.0.tasks);
+                let last = tail(subscription, position);
                 subscription.rewind(Rewind::CatchUp(reading), last);
                 Ok(())
             }
             Err(error) if catch_up::is_lost(&error) => {
-                tell_reset(subscription, "history_lost", LOST.to_owned());
+                tell_reset(subscription, "history_lost", LOST);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -117,8 +148,12 @@ impl Hub {
 
 const LOST: &str = "MongoDB no longer holds the changes since that event id";
 
-fn tell_reset(subscription: &mut Subscription, reason: &'static str, message: String) {
-    let time = subscription.last().time;
-    let item = subscription.feed().reset(reason, message, time);
-    subscription.say(item);
+fn tail(subscription: &Subscription, position: &Position) -> Tail {
+    Tail { id: subscription.feed().id_of(position), time: position.time }
+}
+
+/// The client goes on from where the feed stood when it joined.
+fn tell_reset(subscription: &mut Subscription, reason: &'static str, message: &str) {
+    let at = subscription.last().clone();
+    subscription.say(Item::reset(reason, message.to_owned(), at));
 }

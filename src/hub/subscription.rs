@@ -39,6 +39,8 @@ pub struct Subscription {
     phase: Phase,
     /// The id that a client would come back with, and its time.
     last: Tail,
+    /// Everything up to here was given by another cursor, which may be ahead of the feed.
+    seen: Option<ResumeToken>,
     /// Taken items, not yet looked at. Kept to reuse its memory.
     taken: Vec<(u64, Item)>,
     _lease: Lease,
@@ -71,16 +73,18 @@ impl Subscription {
         lease: Lease,
     ) -> Self {
         let mailbox = Arc::new(Mailbox::new(feed.mailbox_limits));
-        let next = feed.join(id, &mailbox);
-        let last = feed.tail();
+        let (next, last) = feed.join(id, &mailbox);
         let (phase, taken) = (Phase::Reading(next), Vec::new());
-        Self { feed, id, mailbox, selection, phase, last, taken, _lease: lease }
+        Self { feed, id, mailbox, selection, phase, last, seen: None, taken, _lease: lease }
     }
 
     /// Begins in the past instead of now. `last` is the position that the client asked for.
     pub(super) fn rewind(&mut self, start: Rewind, last: Tail) {
         self.phase = match start {
-            Rewind::History(next) => Phase::Reading(next),
+            Rewind::History { next, seen } => {
+                self.seen = seen;
+                Phase::Reading(next)
+            }
             Rewind::CatchUp(catch_up) => Phase::CatchingUp(catch_up),
         };
         self.last = last;
@@ -195,6 +199,8 @@ impl Subscription {
 
     /// One step of emptying the mailbox; waits while it is empty.
     async fn collect(&mut self) -> Option<CloseReason> {
+        // Asked before looking: what was brought before the end is still to be taken.
+        let ended = self.feed.ended();
         match self.mailbox.take(MOST_ITEMS, &mut self.taken) {
             Found::Items => None,
             Found::Closed(reason) => Some(reason),
@@ -203,10 +209,8 @@ impl Subscription {
                 self.phase = Phase::Reading(from);
                 None
             }
+            Found::Nothing if ended.is_some() => ended,
             Found::Nothing => {
-                if let Some(reason) = self.feed.ended() {
-                    return Some(reason);
-                }
                 self.mailbox.woken().await;
                 None
             }
@@ -216,7 +220,8 @@ impl Subscription {
     fn caught(&mut self, caught: Caught) -> Option<CloseReason> {
         match caught {
             Caught::Items => None,
-            Caught::UpWith(next) => {
+            Caught::UpWith { next, seen } => {
+                self.seen = seen;
                 self.phase = Phase::Reading(next);
                 None
             }
@@ -227,6 +232,9 @@ impl Subscription {
     /// Keeps of the taken items what concerns this subscriber.
     fn hand_over(&mut self, into: &mut Vec<Item>) {
         for (_, item) in self.taken.drain(..) {
+            if is_repeat(&mut self.seen, &item) {
+                continue;
+            }
             // What is brought was judged when it was brought.
             let judged = match self.phase {
                 Phase::Routed => Some(item),
@@ -251,11 +259,22 @@ impl Drop for Subscription {
     }
 }
 
+/// Whether another cursor has given this item already. The feed is in order: the first item beyond
+/// `seen` ends the question.
+fn is_repeat(seen: &mut Option<ResumeToken>, item: &Item) -> bool {
+    let (Some(last), Some(token)) = (seen.as_ref(), item.token()) else { return false };
+    let repeat = token <= last;
+    if !repeat {
+        *seen = None;
+    }
+    repeat
+}
+
 /// Where a subscription that does not begin live begins.
 #[derive(Debug)]
 pub(super) enum Rewind {
-    /// In the history, at a number.
-    History(u64),
+    /// In the history, at a number; items up to `seen` that are still to come are not wanted.
+    History { next: u64, seen: Option<ResumeToken> },
     /// On MongoDB.
     CatchUp(CatchUp),
 }

@@ -18,6 +18,25 @@ impl Batch {
     pub fn newest(&self) -> Option<&ResumeToken> {
         self.resume.as_ref().or_else(|| self.events.last().map(|event| &event.token))
     }
+
+    /// Whether nothing at or before an event is still to come.
+    pub fn has_passed(&self, token: &ResumeToken) -> bool {
+        self.newest().is_some_and(|newest| newest >= token)
+            || self.has_finished(token.cluster_time())
+    }
+
+    /// Whether nothing of a cluster time is still to come. The server looks at all of a time before an
+    /// empty batch stands for it, but the token of that batch sorts before the events of its time.
+    pub fn has_finished(&self, time: ClusterTime) -> bool {
+        let reached = self.resume.as_ref().map(ResumeToken::cluster_time);
+        reached.is_some_and(|reached| reached > time || (self.events.is_empty() && reached == time))
+    }
+
+    /// Takes the events before one out of the batch.
+    pub fn split_before(&mut self, token: &ResumeToken) -> Vec<SourceEvent> {
+        let rest = self.events.split_off(self.events.partition_point(|e| e.token < *token));
+        std::mem::replace(&mut self.events, rest)
+    }
 }
 
 /// A change as MongoDB sent it.

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use bson::{Document, RawDocument, doc};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use mongodb::{Client, raw_batch_cursor::RawBatchCursor};
-use tokio::time::timeout;
+use tokio::{task::JoinHandle, time::timeout};
 
 use super::{Batch, ChangeCursor, ChangeSource, Open, SourceError, SourceEvent};
 use crate::{
@@ -16,8 +16,12 @@ use crate::{
 /// Most events a batch holds. Measured: larger batches gain nothing, ten times smaller ones lose half.
 const BATCH_SIZE: u32 = 1000;
 
-/// How much longer than the await time a batch may take before the connection counts as dead.
+/// How long an answer may take, beyond the await time, before the connection counts as dead.
 const STALL_GRACE: Duration = Duration::from_secs(10);
+
+/// How long an opening may take: far back in a large oplog the server reads for a while before it
+/// answers.
+const OPENING: Duration = Duration::from_secs(60);
 
 /// Change streams of one deployment. Owns a client of its own: a waiting cursor holds a connection.
 #[derive(Clone)]
@@ -48,17 +52,14 @@ impl MongoSource {
             let request = collection.aggregate(pipeline).batch_size(BATCH_SIZE);
             request.max_await_time(await_time).batch().await
         });
-        let inner =
-            opening.await.map_err(|_| SourceError::unexpected("the opening task failed"))??;
+        let inner = answer("opening a change stream", OPENING, opening).await?;
         Ok(Box::new(MongoCursor { inner, patience: self.await_time + STALL_GRACE }))
     }
 
     async fn committed(&self) -> Result<ClusterTime, SourceError> {
         let admin = self.client.database("admin");
         let hello = tokio::spawn(async move { admin.run_command(doc! { "hello": 1 }).await });
-        let hello =
-            hello.await.map_err(|_| SourceError::unexpected("the greeting task failed"))??;
-        committed_time(&hello)
+        committed_time(&answer("telling the time", STALL_GRACE, hello).await?)
     }
 }
 
@@ -80,6 +81,18 @@ impl fmt::Debug for MongoSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MongoSource").field("await_time", &self.await_time).finish_non_exhaustive()
     }
+}
+
+/// Waits for a command that runs in a task of its own, and no longer than a server that lives takes.
+async fn answer<T>(
+    doing: &str,
+    patience: Duration,
+    running: JoinHandle<mongodb::error::Result<T>>,
+) -> Result<T, SourceError> {
+    let answer = timeout(patience, running).await;
+    let answer = answer.map_err(|_| SourceError::unresponsive(doing))?;
+    let failed = |_| SourceError::unexpected(format!("the task of {doing} failed"));
+    Ok(answer.map_err(failed)??)
 }
 
 /// Reads the majority's newest point out of a `hello` reply; a router only tells the operation time.

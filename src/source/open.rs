@@ -36,8 +36,8 @@ pub struct Window {
     pub after: Option<ResumeToken>,
     /// Only events up to this one.
     pub until: Option<ResumeToken>,
-    /// Events that a stage fails on.
-    pub except: Vec<ResumeToken>,
+    /// Only events before this one.
+    pub before: Option<ResumeToken>,
 }
 
 impl Open {
@@ -99,9 +99,8 @@ impl Window {
         if let Some(until) = &self.until {
             bounds.insert("$lte", until.as_hex());
         }
-        if !self.except.is_empty() {
-            let except: Vec<_> = self.except.iter().map(ResumeToken::as_hex).collect();
-            bounds.insert("$nin", except);
+        if let Some(before) = &self.before {
+            bounds.insert("$lt", before.as_hex());
         }
         (!bounds.is_empty()).then(|| doc! { "$match": { "_id._data": bounds } })
     }

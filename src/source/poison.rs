@@ -21,23 +21,25 @@ pub struct Poison {
 /// Batches looked through for candidates before the search gives up.
 const BATCHES: usize = 16;
 
-/// Looks for the first event after `after` on which the pipeline fails; `known` ones are left out.
-/// `None`: the pipeline fails on no event seen, so the fault lies elsewhere.
+/// Looks for the first event after `after` on which the pipeline fails. `None`: it fails on no event
+/// that there is, so the fault lies elsewhere.
 pub(super) async fn find(
     source: &dyn ChangeSource,
     spec: &CursorSpec,
     after: &ResumeToken,
-    known: &[ResumeToken],
 ) -> Result<Option<Poison>, SourceError> {
+    // The failing event was committed before the failure: nothing later needs looking at.
+    let now = source.now().await?;
     let mut plain = CursorSpec::bare(spec.namespace.clone());
     plain.expanded_events = spec.expanded_events;
     let mut candidates = source.open(&plain, &Open::after(after)).await?;
     for _ in 0..BATCHES {
         let Some(batch) = candidates.next().await? else { return Ok(None) };
-        let events = batch.events.into_iter().filter(|event| !known.contains(&event.token));
-        let events: Vec<_> = events.collect();
-        if let Some(poison) = search(source, spec, after, known, &events).await? {
+        if let Some(poison) = search(source, spec, after, &batch.events).await? {
             return Ok(Some(poison));
+        }
+        if batch.has_finished(now) {
+            break;
         }
     }
     Ok(None)
@@ -48,15 +50,14 @@ async fn search(
     source: &dyn ChangeSource,
     spec: &CursorSpec,
     after: &ResumeToken,
-    known: &[ResumeToken],
     events: &[SourceEvent],
 ) -> Result<Option<Poison>, SourceError> {
     let Some(last) = events.last() else { return Ok(None) };
-    let Some(mut error) = probe(source, spec, after, known, last).await? else { return Ok(None) };
+    let Some(mut error) = probe(source, spec, after, last).await? else { return Ok(None) };
     let (mut sound, mut failing) = (0, events.len());
     while failing - sound > 1 {
         let middle = usize::midpoint(sound, failing);
-        match probe(source, spec, after, known, &events[middle - 1]).await? {
+        match probe(source, spec, after, &events[middle - 1]).await? {
             Some(found) => (failing, error) = (middle, found),
             None => sound = middle,
         }
@@ -70,16 +71,17 @@ async fn probe(
     source: &dyn ChangeSource,
     spec: &CursorSpec,
     after: &ResumeToken,
-    known: &[ResumeToken],
     until: &SourceEvent,
 ) -> Result<Option<SourceError>, SourceError> {
     let mut open = Open::after(after);
     open.window.until = Some(until.token.clone());
-    open.window.except = known.to_vec();
     let outcome = async {
         let mut cursor = source.open(spec, &open).await?;
-        // The server looks at the whole window before it answers with an empty batch.
-        while cursor.next().await?.is_some_and(|batch| !batch.events.is_empty()) {}
+        while let Some(batch) = cursor.next().await? {
+            if batch.has_passed(&until.token) {
+                break;
+            }
+        }
         Ok(())
     };
     match outcome.await {

@@ -1,7 +1,8 @@
 //! Reads one cursor for as long as it is wanted: opens it again after faults, from the newest token.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -51,17 +52,22 @@ pub struct Reader {
     cursor: Option<Box<dyn ChangeCursor>>,
     /// Everything up to here was handed out.
     newest: ResumeToken,
-    /// Events beyond `newest` that a stage fails on.
-    poisoned: Vec<ResumeToken>,
+    /// What was read and not yet handed out, each with how far it takes `newest`.
+    signals: VecDeque<(Signal, Option<ResumeToken>)>,
+    /// The first event beyond `newest` on which a stage fails: the cursor reads up to it.
+    poison: Option<Poison>,
     degraded: bool,
+    /// When the source last answered.
+    answered: Instant,
     /// Tokens of batches stand for times, which a surprise disproves for good.
     times_hold: bool,
     backoff: Backoff,
     cancelled: CancellationToken,
 }
 
-/// How long a source may be down before clients hear of it: shorter than any useful reaction.
+/// Faults that one new opening mends are not worth a word to clients, unless they took this long.
 const QUIET_RETRIES: u32 = 1;
+const QUIET_TIME: Duration = Duration::from_secs(5);
 
 impl Reader {
     /// Opens a cursor at `start`, or now. When this returns, every later change will be read.
@@ -71,6 +77,7 @@ impl Reader {
         start: Option<Open>,
         cancelled: CancellationToken,
     ) -> Result<Self, SourceError> {
+        let resumes = start.is_some();
         let start = match start {
             Some(start) => start,
             None => Open::at(source.now().await?.next()),
@@ -79,18 +86,32 @@ impl Reader {
             (Start::AfterInvalidate(token), _) | (_, Some(token)) => token.clone(),
             (Start::At(time), None) => ResumeToken::before(*time),
         };
-        let cursor = Some(source.open(&spec, &start).await?);
-        Ok(Self {
+        let opened = source.open(&spec, &start).await;
+        let mut reader = Self {
             source,
             spec,
-            cursor,
+            cursor: None,
             newest,
-            poisoned: Vec::new(),
+            signals: VecDeque::new(),
+            poison: None,
             degraded: false,
+            answered: Instant::now(),
             times_hold: true,
             backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(15)),
             cancelled,
-        })
+        };
+        match opened {
+            Ok(cursor) => reader.cursor = Some(cursor),
+            // What was missed may begin with an event on which a stage fails.
+            Err(error) if resumes && error.fault == Fault::Rejected => {
+                reader.poison = poison::find(reader.source.as_ref(), &reader.spec, &reader.newest)
+                    .await?
+                    .ok_or(error)?
+                    .into();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(reader)
     }
 
     /// Everything up to this token was handed out or lies before the start.
@@ -105,31 +126,60 @@ impl Reader {
             if self.cancelled.is_cancelled() {
                 return Signal::Ended(EndReason::Cancelled);
             }
-            let step = match self.cursor.as_mut() {
+            if let Some(signal) = self.hand_out() {
+                return signal;
+            }
+            match self.cursor.as_mut() {
                 Some(cursor) => match cursor.next().await {
-                    Ok(batch) => Some(self.took(batch)),
+                    Ok(batch) => self.took(batch),
                     Err(error) => self.failed(error, false).await,
                 },
                 None => self.reopen().await,
-            };
-            if let Some(signal) = step {
-                return signal;
             }
         }
     }
 
-    fn took(&mut self, batch: Option<Batch>) -> Signal {
+    fn hand_out(&mut self) -> Option<Signal> {
+        let (signal, reach) = self.signals.pop_front()?;
+        if let Some(reach) = reach.filter(|reach| *reach > self.newest) {
+            self.newest = reach;
+        }
+        Some(signal)
+    }
+
+    fn say(&mut self, signal: Signal) {
+        self.signals.push_back((signal, None));
+    }
+
+    fn took(&mut self, batch: Option<Batch>) {
         let Some(mut batch) = batch else {
             self.cursor = None;
-            return Signal::Ended(EndReason::Invalidated);
+            return self.say(Signal::Ended(EndReason::Invalidated));
         };
         self.backoff.reset();
-        self.check_times(&mut batch);
-        if let Some(newest) = batch.newest().filter(|token| **token > self.newest) {
-            self.newest = newest.clone();
+        self.answered = Instant::now();
+        if std::mem::take(&mut self.degraded) {
+            self.say(Signal::Recovered);
         }
-        self.poisoned.retain(|token| *token > self.newest);
-        Signal::Batch(batch)
+        match self.poison.take_if(|poison| batch.has_passed(&poison.token)) {
+            Some(poison) => self.skip(poison, batch),
+            None => {
+                self.check_times(&mut batch);
+                let reach = batch.newest().cloned();
+                self.signals.push_back((Signal::Batch(batch), reach));
+            }
+        }
+    }
+
+    /// Everything before the failing event was read: what is left of the cursor is of no use.
+    fn skip(&mut self, poison: Poison, mut batch: Batch) {
+        self.cursor = None;
+        let events = batch.split_before(&poison.token);
+        let sound = Batch { events, resume: None };
+        let reach = sound.newest().cloned();
+        self.signals.push_back((Signal::Batch(sound), reach));
+        let reach = Some(poison.token.clone());
+        self.signals.push_back((Signal::Skipped(poison), reach));
     }
 
     /// A batch's token is only used as a time while every event's token agrees with its cluster time.
@@ -147,44 +197,41 @@ impl Reader {
     }
 
     /// One attempt to open the cursor again.
-    async fn reopen(&mut self) -> Option<Signal> {
+    async fn reopen(&mut self) {
         let wait = self.backoff.wait();
         let cancelled = self.cancelled.clone();
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = cancelled.cancelled() => return Some(Signal::Ended(EndReason::Cancelled)),
+            () = cancelled.cancelled() => return,
         }
         let mut open = Open::after(&self.newest);
-        open.window.except.clone_from(&self.poisoned);
+        open.window.before = self.poison.as_ref().map(|poison| poison.token.clone());
         match self.source.open(&self.spec, &open).await {
-            Ok(cursor) => {
-                self.cursor = Some(cursor);
-                std::mem::take(&mut self.degraded).then_some(Signal::Recovered)
-            }
+            Ok(cursor) => self.cursor = Some(cursor),
             Err(error) => self.failed(error, true).await,
         }
     }
 
-    async fn failed(&mut self, error: SourceError, opening: bool) -> Option<Signal> {
+    async fn failed(&mut self, error: SourceError, opening: bool) {
         self.cursor = None;
         match error.fault {
             Fault::Transient | Fault::Privilege | Fault::Topology => self.degrade(error),
             Fault::Lost => self.restart(error).await,
-            Fault::Unwatchable => Some(Signal::Ended(EndReason::Refused(error))),
+            Fault::Unwatchable => self.say(Signal::Ended(EndReason::Refused(error))),
             Fault::Rejected => self.step_over(error, opening).await,
         }
     }
 
-    fn degrade(&mut self, error: SourceError) -> Option<Signal> {
-        if self.degraded || self.backoff.attempts() < QUIET_RETRIES {
-            return None;
+    fn degrade(&mut self, error: SourceError) {
+        let brief = self.backoff.attempts() < QUIET_RETRIES && self.answered.elapsed() < QUIET_TIME;
+        if !self.degraded && !brief {
+            self.degraded = true;
+            self.say(Signal::Degraded(error));
         }
-        self.degraded = true;
-        Some(Signal::Degraded(error))
     }
 
     /// The token is dead: one opening at now, and the truth to the clients.
-    async fn restart(&mut self, error: SourceError) -> Option<Signal> {
+    async fn restart(&mut self, error: SourceError) {
         let now = match self.source.now().await {
             Ok(now) => now.next(),
             Err(unreachable) => return self.degrade(unreachable),
@@ -192,28 +239,27 @@ impl Reader {
         match self.source.open(&self.spec, &Open::at(now)).await {
             Ok(cursor) => {
                 self.cursor = Some(cursor);
-                self.newest = ResumeToken::before(now);
-                self.poisoned.clear();
-                self.degraded = false;
-                Some(Signal::Reset(error, now))
+                self.poison = None;
+                let reach = Some(ResumeToken::before(now));
+                self.signals.push_back((Signal::Reset(error, now), reach));
             }
             Err(unreachable) => self.degrade(unreachable),
         }
     }
 
     /// A stage failed, presumably on one event: that one is left out, its siblings are not.
-    async fn step_over(&mut self, error: SourceError, opening: bool) -> Option<Signal> {
-        let found =
-            poison::find(self.source.as_ref(), &self.spec, &self.newest, &self.poisoned).await;
-        match found {
+    async fn step_over(&mut self, error: SourceError, opening: bool) {
+        match poison::find(self.source.as_ref(), &self.spec, &self.newest).await {
             Ok(Some(poison)) => {
-                self.poisoned.push(poison.token.clone());
+                self.poison = Some(poison);
                 self.backoff.reset();
-                Some(Signal::Skipped(poison))
             }
-            Ok(None) if opening => Some(Signal::Ended(EndReason::Refused(error))),
+            Ok(None) if opening => self.say(Signal::Ended(EndReason::Refused(error))),
             Ok(None) => self.degrade(error),
             Err(unreachable) => self.degrade(unreachable),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Messages as WebSocket text: bare changes, or the envelopes of the subprotocol.
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::wire::Outbox;
 use crate::{
@@ -47,13 +47,22 @@ impl WsFormat {
                 outbox.push_text(&[frame.preamble, frame.json, Bytes::from_static(b"}")]);
             }
             Ok(frame) => outbox.push_text(&[frame.json]),
-            Err(error) => tracing::warn!(%error, "an event cannot be encoded and is skipped"),
+            Err(error) => {
+                tracing::warn!(%error, "an event cannot be encoded and is skipped");
+                if self.enveloped {
+                    let data = json!({ "reason": "the event is malformed" });
+                    push_json(None, "skipped", &data, outbox);
+                }
+            }
         }
     }
 }
 
 fn push_envelope(message: &Outgoing, outbox: &mut Outbox) {
-    let id = message.id().map(|id| id.as_str());
-    let text = json!({ "id": id, "event": message.event(), "data": message.data() });
+    push_json(message.id().map(|id| id.as_str()), message.event(), &message.data(), outbox);
+}
+
+fn push_json(id: Option<&str>, event: &str, data: &Value, outbox: &mut Outbox) {
+    let text = json!({ "id": id, "event": event, "data": data });
     outbox.push_text(&[Bytes::from(text.to_string())]);
 }

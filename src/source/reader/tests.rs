@@ -1,0 +1,138 @@
+use bson::rawdoc;
+use tokio::time::timeout;
+
+use super::*;
+use crate::{binding::Namespace, source::scripted::Scripted};
+
+/// Of a clock that only moves when everyone waits.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What is said of signals in the tables below.
+fn name(signal: &Signal) -> String {
+    match signal {
+        Signal::Batch(batch) => {
+            let key = |raw: &bson::RawDocument| {
+                raw.get_document("documentKey").unwrap().get_i32("_id").unwrap()
+            };
+            let numbers: Vec<_> = batch.events.iter().map(|e| key(&e.raw).to_string()).collect();
+            numbers.join(" ")
+        }
+        Signal::Skipped(_) => "skipped".to_owned(),
+        Signal::Degraded(_) => "degraded".to_owned(),
+        Signal::Recovered => "recovered".to_owned(),
+        Signal::Reset(..) => "reset".to_owned(),
+        Signal::Ended(reason) => match reason {
+            EndReason::Invalidated => "invalidated".to_owned(),
+            EndReason::Refused(_) => "refused".to_owned(),
+            EndReason::Cancelled => "cancelled".to_owned(),
+        },
+    }
+}
+
+async fn open(source: &Scripted, staged: bool) -> Reader {
+    let mut spec = CursorSpec::bare(Namespace::new("d", "c"));
+    if staged {
+        spec.pipeline.push(rawdoc! { "$addFields": { "x": 1 } });
+    }
+    let cancelled = CancellationToken::new();
+    Reader::open(Arc::new(source.clone()), Arc::new(spec), None, cancelled).await.unwrap()
+}
+
+/// Reads until what was said ends with `last`; batches without events are passed over.
+async fn said_until(reader: &mut Reader, last: &str) -> Vec<String> {
+    let mut said = Vec::new();
+    while said.last().is_none_or(|said| said != last) {
+        let signal = timeout(HOUR, reader.next()).await;
+        let signal = name(&signal.unwrap_or_else(|_| panic!("{said:?}, then no {last}")));
+        if !signal.is_empty() {
+            said.push(signal);
+        }
+    }
+    said
+}
+
+/// Each fault of a reading, and of the openings after it: what is said, and in how many openings.
+#[expect(clippy::type_complexity, reason = "the rows of a table")]
+#[tokio::test(start_paused = true)]
+async fn every_fault_is_answered_in_its_own_way_and_without_a_loop() {
+    use Fault::*;
+    let rows: [(&[Fault], &[Fault], &[&str], usize); 9] = [
+        (&[Transient], &[], &["1", "2"], 2),
+        (&[Transient, Transient], &[], &["1", "degraded", "recovered", "2"], 3),
+        (&[Transient], &[Transient, Transient], &["1", "degraded", "recovered", "2"], 4),
+        (&[Privilege], &[Privilege], &["1", "degraded", "recovered", "2"], 3),
+        (&[Topology], &[Topology], &["1", "degraded", "recovered", "2"], 3),
+        (&[Lost], &[], &["1", "reset", "3"], 2),
+        (&[Lost], &[Transient, Transient], &["1", "degraded", "reset", "recovered", "3"], 5),
+        (&[Unwatchable], &[], &["1", "refused"], 1),
+        // Nothing shows an event to blame: the cursor is opened again, as after a blip.
+        (&[Rejected], &[], &["1", "2"], 4),
+    ];
+    for (readings, openings, expected, opened) in rows {
+        let source = Scripted::default();
+        let mut reader = open(&source, true).await;
+        source.insert(1);
+        let mut said = said_until(&mut reader, "1").await;
+        source.insert(2);
+        if expected.contains(&"reset") {
+            source.forget();
+        }
+        source.fail(readings);
+        source.refuse(openings);
+        if expected.contains(&"reset") {
+            said.extend(said_until(&mut reader, "reset").await);
+            source.insert(3);
+        }
+        said.extend(said_until(&mut reader, expected.last().unwrap()).await);
+        assert_eq!(said, expected, "{readings:?} {openings:?}");
+        assert_eq!(source.openings(), opened, "{readings:?} {openings:?}");
+    }
+}
+
+/// An event on which a stage fails is reported in its place, and only it is left out.
+#[tokio::test(start_paused = true)]
+async fn a_failing_event_is_skipped_in_its_place() {
+    let source = Scripted::default();
+    let mut reader = open(&source, true).await;
+    source.insert(1);
+    source.poison(2);
+    source.insert(3);
+    source.poison(4);
+    source.poison(5);
+    source.insert(6);
+    let said = said_until(&mut reader, "6").await;
+    assert_eq!(said, ["1", "skipped", "3", "skipped", "skipped", "6"]);
+}
+
+/// A dead position that stays dead while the server is away is told once.
+#[tokio::test(start_paused = true)]
+async fn a_lost_position_is_told_once() {
+    let source = Scripted::default();
+    let mut reader = open(&source, false).await;
+    source.insert(1);
+    said_until(&mut reader, "1").await;
+    for n in 2..5 {
+        source.insert(n);
+    }
+    source.forget();
+    source.fail(&[Fault::Transient]);
+    let mut said = said_until(&mut reader, "reset").await;
+    source.insert(9);
+    said.extend(said_until(&mut reader, "9").await);
+    assert_eq!(said, ["reset", "9"]);
+    assert_eq!(source.openings(), 3, "the first, the one with the dead position, the one at now");
+}
+
+/// What `newest` says was handed out: whoever goes on from it misses nothing.
+#[tokio::test(start_paused = true)]
+async fn newest_moves_with_what_is_handed_out() {
+    let source = Scripted::default();
+    let mut reader = open(&source, true).await;
+    source.insert(1);
+    source.poison(2);
+    source.insert(3);
+    for (said, n) in [("1", 1), ("skipped", 2), ("3", 3)] {
+        said_until(&mut reader, said).await;
+        assert_eq!(*reader.newest(), source.token(n), "after {said}");
+    }
+}

@@ -1,0 +1,263 @@
+//! A deployment in memory, for what cannot be forced from outside: who sees what, and when.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use bson::{Timestamp, rawdoc};
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::{sync::watch, time::timeout};
+
+use super::{Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start};
+use crate::{
+    binding::CursorSpec,
+    change::{ClusterTime, ResumeToken},
+};
+
+/// How long a cursor waits before it answers with an empty batch.
+const AWAIT: Duration = Duration::from_secs(1);
+
+/// Most events of a batch.
+const BATCH: usize = 8;
+
+/// Every clone is the same deployment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scripted(Arc<Deployment>);
+
+#[derive(Debug, Default)]
+struct Deployment {
+    state: Mutex<State>,
+    moved: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    log: Vec<Entry>,
+    time: u64,
+    /// By number of the cursor: how much of the log it sees.
+    frozen: HashMap<usize, usize>,
+    /// Answers to the next openings and readings, in place of true ones.
+    refused: Vec<SourceError>,
+    broken: Vec<SourceError>,
+    opened: Vec<Open>,
+    /// Tokens up to this one are gone.
+    forgotten: Option<ResumeToken>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    token: ResumeToken,
+    n: i32,
+    /// A cursor with stages fails here.
+    poison: bool,
+}
+
+impl Scripted {
+    /// Commits one insert with `_id: n`.
+    pub(crate) fn insert(&self, n: i32) {
+        self.commit(&[n], false);
+    }
+
+    /// Commits an insert on which every stage fails.
+    pub(crate) fn poison(&self, n: i32) {
+        self.commit(&[n], true);
+    }
+
+    /// Commits inserts that share a cluster time.
+    pub(crate) fn transaction(&self, all: &[i32]) {
+        self.commit(all, false);
+    }
+
+    fn commit(&self, all: &[i32], poison: bool) {
+        let mut state = self.state();
+        state.time += 1;
+        for (index, n) in all.iter().enumerate() {
+            let hex = format!("{}2B{index:04X}", ResumeToken::before(state.now()).as_hex());
+            let token = ResumeToken::from_hex(&hex).unwrap();
+            state.log.push(Entry { token, n: *n, poison });
+        }
+        drop(state);
+        self.0.moved.send_modify(|count| *count += 1);
+    }
+
+    /// Keeps what comes from a cursor, counted in the order of openings.
+    pub(crate) fn freeze(&self, cursor: usize) {
+        let mut state = self.state();
+        let length = state.log.len();
+        state.frozen.insert(cursor, length);
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.state().frozen.clear();
+        self.0.moved.send_modify(|count| *count += 1);
+    }
+
+    /// The next openings fail, one by one.
+    pub(crate) fn refuse(&self, faults: &[Fault]) {
+        self.state().refused.extend(faults.iter().map(|fault| error(*fault)));
+    }
+
+    /// The next readings fail, one by one, whoever reads.
+    pub(crate) fn fail(&self, faults: &[Fault]) {
+        self.state().broken.extend(faults.iter().map(|fault| error(*fault)));
+        self.0.moved.send_modify(|count| *count += 1);
+    }
+
+    /// Everything so far leaves the oplog.
+    pub(crate) fn forget(&self) {
+        let mut state = self.state();
+        let last = state.log.last().map(|entry| entry.token.clone());
+        state.forgotten = last;
+    }
+
+    /// Openings so far, refused ones included.
+    pub(crate) fn openings(&self) -> usize {
+        self.state().opened.len()
+    }
+
+    /// The token of the event with `_id: n`.
+    pub(crate) fn token(&self, n: i32) -> ResumeToken {
+        let state = self.state();
+        state.log.iter().find(|entry| entry.n == n).unwrap().token.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap()
+    }
+}
+
+impl State {
+    fn now(&self) -> ClusterTime {
+        ClusterTime::from_bits((7 << 32) | self.time)
+    }
+
+    fn open(&mut self, spec: &CursorSpec, open: &Open) -> Result<Cursor, SourceError> {
+        self.opened.push(open.clone());
+        if !self.refused.is_empty() {
+            return Err(self.refused.remove(0));
+        }
+        let start = match &open.start {
+            Start::At(time) => ResumeToken::before(*time),
+            Start::AfterInvalidate(token) => token.clone(),
+        };
+        if self.forgotten.as_ref().is_some_and(|forgotten| start < *forgotten) {
+            return Err(error(Fault::Lost));
+        }
+        let next = self.log.partition_point(|entry| entry.token < start);
+        let (number, staged) = (self.opened.len() - 1, !spec.pipeline.is_empty());
+        Ok(Cursor {
+            number,
+            staged,
+            open: open.clone(),
+            next,
+            begun: false,
+            source: Scripted::default(),
+        })
+    }
+
+    /// What a cursor finds now. `None`: nothing but the time.
+    fn read(&mut self, cursor: &mut Cursor) -> Result<Option<Batch>, SourceError> {
+        if !self.broken.is_empty() {
+            return Err(self.broken.remove(0));
+        }
+        let end = self.frozen.get(&cursor.number).copied().unwrap_or(self.log.len());
+        let mut batch = Batch::default();
+        while cursor.next < end && batch.events.len() < BATCH {
+            let entry = self.log[cursor.next].clone();
+            if cursor.open.lets(&entry.token) {
+                if entry.poison && cursor.staged {
+                    return Err(error(Fault::Rejected));
+                }
+                batch.events.push(entry.event());
+            }
+            cursor.next += 1;
+        }
+        let caught_up = cursor.next == end;
+        let at_end = self.log.get(cursor.next.wrapping_sub(1)).map(|entry| entry.token.clone());
+        let last = batch.events.last().map(|event| event.token.clone());
+        batch.resume = match (caught_up, &last) {
+            (true, None) => at_end.map(|token| ResumeToken::before(token.cluster_time())),
+            _ => last.clone(),
+        };
+        Ok((last.is_some() || !std::mem::replace(&mut cursor.begun, true)).then_some(batch))
+    }
+}
+
+impl Entry {
+    fn event(&self) -> SourceEvent {
+        let time: Timestamp = self.token.cluster_time().into();
+        let n = self.n;
+        let raw = rawdoc! {
+            "_id": { "_data": self.token.as_hex() },
+            "operationType": "insert",
+            "clusterTime": time,
+            "documentKey": { "_id": n },
+            "fullDocument": { "_id": n, "even": n % 2 == 0 },
+        };
+        SourceEvent { raw, token: self.token.clone() }
+    }
+}
+
+impl Open {
+    fn lets(&self, token: &ResumeToken) -> bool {
+        self.window.after.as_ref().is_none_or(|after| token > after)
+            && self.window.until.as_ref().is_none_or(|until| token <= until)
+            && self.window.before.as_ref().is_none_or(|before| token < before)
+    }
+}
+
+fn error(fault: Fault) -> SourceError {
+    SourceError { fault, code: None, message: format!("{fault:?}") }
+}
+
+impl ChangeSource for Scripted {
+    fn open<'a>(
+        &'a self,
+        spec: &'a CursorSpec,
+        open: &'a Open,
+    ) -> BoxFuture<'a, Result<Box<dyn ChangeCursor>, SourceError>> {
+        async {
+            let mut cursor = self.state().open(spec, open)?;
+            cursor.source = self.clone();
+            Ok(Box::new(cursor) as Box<dyn ChangeCursor>)
+        }
+        .boxed()
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<ClusterTime, SourceError>> {
+        async { Ok(self.state().now()) }.boxed()
+    }
+}
+
+#[derive(Debug)]
+struct Cursor {
+    number: usize,
+    /// Whether it has stages.
+    staged: bool,
+    open: Open,
+    /// Index into the log.
+    next: usize,
+    /// Whether it has answered once; the first answer does not wait.
+    begun: bool,
+    source: Scripted,
+}
+
+impl ChangeCursor for Cursor {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Batch>, SourceError>> {
+        async {
+            let mut moved = self.source.0.moved.subscribe();
+            loop {
+                let source = self.source.clone();
+                if let Some(batch) = source.state().read(self)? {
+                    return Ok(Some(batch));
+                }
+                if timeout(AWAIT, moved.changed()).await.is_err() {
+                    self.begun = false;
+                }
+            }
+        }
+        .boxed()
+    }
+}
