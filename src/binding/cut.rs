@@ -251,6 +251,7 @@ fn is_set(value: &Bson) -> Option<bool> {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows are written in place and used once")]
 mod tests {
     use bson::{doc, rawdoc};
 

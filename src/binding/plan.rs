@@ -161,7 +161,7 @@ impl Planner<'_> {
             Explanation::shared(&pipeline, &self.stages[split..], self.notify_when.is_some());
         let reshaping = self.outfit(&steps, &self.stages[split..]);
         let selection = self.selection(boundary, steps)?;
-        self.binding(pipeline, selection, reshaping, false, explanation)
+        self.binding(&pipeline, selection, reshaping, false, explanation)
     }
 
     /// Everything in the pipeline; only the last cut and the client's own choice stay in process.
@@ -178,7 +178,7 @@ impl Planner<'_> {
             Explanation::own(&pipeline, &refusal.to_string(), self.notify_when.is_some());
         let reshaping = self.outfit(&Steps::default(), &[]);
         let selection = self.selection(None, Steps::default())?;
-        self.binding(pipeline, selection, reshaping, depends, explanation)
+        self.binding(&pipeline, selection, reshaping, depends, explanation)
     }
 
     /// Takes hidden fields out before any stage could copy them elsewhere.
@@ -239,7 +239,7 @@ impl Planner<'_> {
 
     fn binding(
         &self,
-        pipeline: Vec<Document>,
+        pipeline: &[Document],
         selection: Selection,
         reshaping: Option<Reshaping>,
         own: bool,

@@ -1,13 +1,15 @@
 //! Writing metadata: validated by the caller, conditional on the tag when a client asks for that.
 
+use std::time::Duration;
+
 use bson::{Bson, Document, doc, oid::ObjectId};
 use mongodb::{
-    error::{ErrorKind, WriteFailure},
+    error::{ErrorKind, TRANSIENT_TRANSACTION_ERROR, WriteFailure},
     options::ReturnDocument,
 };
 
-use super::{Catalog, CatalogError, PROPERTIES, properties_id, within};
-use crate::binding::Namespace;
+use super::{Catalog, CatalogError, PATIENCE, PROPERTIES, properties_id, within};
+use crate::{backoff::Backoff, binding::Namespace};
 
 /// What a client requires of the stored tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,9 @@ pub enum WriteError {
     /// MongoDB refuses the document.
     #[error("MongoDB refuses the metadata: {0}")]
     Refused(String),
+    /// Another write of the same metadata came first.
+    #[error("another write of the metadata came first; try again")]
+    Conflict,
     /// MongoDB is not available.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -54,19 +59,40 @@ impl Catalog {
         mut properties: Document,
         precondition: &Precondition,
     ) -> Result<Written, WriteError> {
-        self.create_collection(namespace).await?;
         let etag = ObjectId::new();
         properties.remove("_id");
         properties.insert("_etag", etag);
         let id = properties_id(&namespace.coll);
-        self.replace(&namespace.db, &id, properties, precondition)
-            .await
-            .map(|created| Written { created, etag })
+        // The metadata first: a write that its condition forbids leaves no collection behind.
+        let created = self.replace(&namespace.db, &id, properties, precondition).await?;
+        self.create_collection(namespace).await?;
+        Ok(Written { created, etag })
     }
 
     /// Applies an update (operators) to the metadata of a collection, if `check` accepts the outcome:
     /// its refusal is the inner error.
     pub async fn update_properties<E>(
+        &self,
+        namespace: &Namespace,
+        update: Document,
+        precondition: &Precondition,
+        check: impl Fn(&Document) -> Result<(), E>,
+    ) -> Result<Result<Written, E>, WriteError> {
+        let mut backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(200));
+        let attempts = async {
+            loop {
+                let attempt = self.try_update(namespace, update.clone(), precondition, &check);
+                match attempt.await {
+                    // The outcome has to be checked anew: it builds on what the other one wrote.
+                    Err(WriteError::Conflict) => tokio::time::sleep(backoff.wait()).await,
+                    outcome => return outcome,
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, attempts).await.map_err(|_| CatalogError::Slow)?
+    }
+
+    async fn try_update<E>(
         &self,
         namespace: &Namespace,
         mut update: Document,
@@ -96,7 +122,7 @@ impl Catalog {
             within(&namespace.db, session.abort_transaction().into_future()).await?;
             return Ok(Err(refused));
         }
-        within(&namespace.db, session.commit_transaction().into_future()).await?;
+        write(&namespace.db, session.commit_transaction().into_future()).await?;
         self.settled(&namespace.db, &id, precondition, after.is_some()).await?;
         Ok(Ok(Written { created: false, etag }))
     }
@@ -207,6 +233,9 @@ async fn write<T>(
 /// A command that MongoDB refuses is the client's fault; anything else is not.
 fn refusal(db: &str, error: mongodb::error::Error) -> WriteError {
     match error.kind.as_ref() {
+        _ if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => WriteError::Conflict,
+        // Two upserts of the same document.
+        ErrorKind::Command(command) if command.code == 11000 => WriteError::Conflict,
         ErrorKind::Command(command) if command.code == 13 => {
             WriteError::Catalog(CatalogError::Privilege(db.to_owned()))
         }

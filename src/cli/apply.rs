@@ -168,7 +168,7 @@ mod tests {
         let escaped =
             bson!({ "uri": "a", "stages": [{ "_$match": { "operationType": "insert" } }] });
         let empty = bson!({ "uri": "a", "stages": [] });
-        check(vec![escaped.clone()], vec![raw.clone()], false, &[]);
+        check(vec![escaped], vec![raw.clone()], false, &[]);
         check(vec![empty.clone()], vec![raw], false, &["~ a"]);
         check(vec![empty], vec![], false, &["+ a"]);
     }

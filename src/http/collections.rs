@@ -128,7 +128,23 @@ async fn read(state: &AppState, request: Request) -> Result<(Parts, Document), A
         json::parse_document(text, json::Limits { bytes: limit, ..json::Limits::default() });
     let document =
         document.map_err(|error| ApiError::BadRequest(format!("invalid JSON: {error}")))?;
+    check_paths(&document)?;
     Ok((parts, document))
+}
+
+/// More components than a document of MongoDB has levels.
+const MAX_COMPONENTS: usize = 100;
+
+/// Paths are followed recursively, here and in MongoDB, so their length is bounded first.
+fn check_paths(body: &Document) -> Result<(), ApiError> {
+    let operators = body.iter().filter(|(key, _)| key.starts_with('$'));
+    let operands = operators.filter_map(|(_, value)| value.as_document());
+    let mut paths = body.keys().chain(operands.flat_map(Document::keys));
+    if paths.any(|path| path.split('.').count() > MAX_COMPONENTS) {
+        let message = format!("a key has more than {MAX_COMPONENTS} components");
+        return Err(ApiError::BadRequest(message));
+    }
+    Ok(())
 }
 
 /// A body needs no type; when it names one, it has to be JSON.

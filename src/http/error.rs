@@ -60,6 +60,9 @@ pub(crate) enum ApiError {
     /// 426: the upgrade is not one that this server speaks.
     #[error("{0}")]
     UpgradeRequired(String),
+    /// 500: stored metadata that RESTHeart fails on; only where its rules hold.
+    #[error("{0}")]
+    Broken(String),
     /// 503: the server's own state.
     #[error("{0}")]
     Unavailable(String),
@@ -83,6 +86,7 @@ impl ApiError {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired(_) => StatusCode::UPGRADE_REQUIRED,
+            Self::Broken(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -165,6 +169,9 @@ impl From<PlanError> for ApiError {
 
 impl From<DefinitionError> for ApiError {
     fn from(error: DefinitionError) -> Self {
+        if let Some(violation) = &error.violation {
+            return Self::Forbidden(violation.to_string());
+        }
         Self::Unprocessable(format!("the stream's definition is invalid: {error}"))
     }
 }
@@ -189,6 +196,7 @@ impl From<WriteError> for ApiError {
                 Self::Tag { status: StatusCode::PRECONDITION_FAILED, message, current }
             }
             WriteError::Refused(_) => Self::BadRequest(message),
+            WriteError::Conflict => Self::Unavailable(message),
             WriteError::Catalog(error) => error.into(),
         }
     }

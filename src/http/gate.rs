@@ -234,10 +234,10 @@ fn projection(project: &ProjectResponse) -> Document {
 fn log_denial(denial: &Denial) {
     match denial {
         Denial::Broken { .. } | Denial::Unbound { .. } => {
-            tracing::warn!(%denial, "a request is denied")
+            tracing::warn!(%denial, "a request is denied");
         }
         Denial::Unauthenticated | Denial::Forbidden => {
-            tracing::debug!(%denial, "a request is denied")
+            tracing::debug!(%denial, "a request is denied");
         }
     }
 }

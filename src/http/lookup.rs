@@ -6,6 +6,7 @@ use super::{error::ApiError, state::AppState};
 use crate::{
     binding::Namespace,
     catalog::{Existence, streams_of},
+    change::Dialect,
     definition::{StreamDef, StreamDefs},
 };
 
@@ -16,6 +17,11 @@ pub(crate) async fn find(
     uri: &str,
 ) -> Result<Arc<StreamDef>, ApiError> {
     let declared = declared(state, namespace).await?;
+    // RESTHeart reads all streams of a collection at once: one that cannot be read fails them all.
+    let unreadable = declared.bad.iter().find(|bad| bad.error.violation.is_none());
+    if let (Dialect::RestHeart, Some(bad)) = (state.0.dialect, unreadable) {
+        return Err(ApiError::Broken(bad.error.to_string()));
+    }
     if let Some(definition) = declared.find(uri) {
         return Ok(Arc::new(definition.clone()));
     }

@@ -17,9 +17,11 @@ use super::{
     lookup::find,
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
+    router::host,
     session::Session,
     sse::{SseBody, SseFormat},
     state::AppState,
+    target::collection_path,
     websocket::{
         connection,
         format::WsFormat,
@@ -47,6 +49,7 @@ pub(crate) async fn open(
     admitted: Admitted,
 ) -> Result<Response, ApiError> {
     let reviews = state.0.rights.reviews();
+    let collection = collection_link(state, &request, &namespace);
     let (mut parts, _) = request.into_parts();
     let query = Query::parse(&parts.uri)?;
     let variables = query.variables(&admitted.caller)?;
@@ -61,7 +64,7 @@ pub(crate) async fn open(
     let subscription =
         state.0.hub.subscribe(binding.cursor, Arc::new(binding.selection), resume).await?;
     let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
-    let session = Session::new(subscription, state.tempo(), link(&parts, &namespace), etag);
+    let session = Session::new(subscription, state.tempo(), collection, etag);
     let close = session.close_handle();
     let rights = state.0.rights.register(admitted, close.clone(), reviews, &state.0.gate);
     let definition = watch.guard(&namespace.coll, definition, close);
@@ -75,13 +78,13 @@ pub(crate) async fn open(
 }
 
 fn choose(parts: &Parts, query: &Query, shape: Shape) -> Result<Transport, ApiError> {
+    let named_heartbeat = query.named_heartbeat()?;
     if handshake::is_upgrade(&parts.headers) {
         let handshake = Handshake::check(&parts.headers, parts.version)?;
         let format = WsFormat { shape, enveloped: handshake.enveloped };
         return Ok(Transport::WebSocket(format, handshake));
     }
     if accepts_events(&parts.headers) {
-        let named_heartbeat = query.named_heartbeat()?;
         return Ok(Transport::Sse(SseFormat { shape, named_heartbeat }));
     }
     let message = "Change Stream requires WebSocket or SSE \u{2014} send either 'Upgrade: websocket' \
@@ -118,17 +121,17 @@ fn raw_token(id: &str) -> Option<ResumeToken> {
     token
 }
 
-/// The collection's link: the path as the client knows it, without the stream.
-fn link(parts: &Parts, namespace: &Namespace) -> String {
-    let path = parts.uri.path();
-    let lower = path.to_ascii_lowercase();
-    match lower.rfind("/_streams") {
-        Some(end) => path[..end].to_owned(),
-        None => {
-            let encode = |name| utf8_percent_encode(name, SEGMENT);
-            format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
-        }
-    }
+/// The collection's link: the path as the client knows it, without what follows the collection.
+pub(crate) fn collection_link(
+    state: &AppState,
+    request: &Request,
+    namespace: &Namespace,
+) -> String {
+    let path = collection_path(request.uri().path(), &state.0.mounts, host(request));
+    path.unwrap_or_else(|| {
+        let encode = |name| utf8_percent_encode(name, SEGMENT);
+        format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
+    })
 }
 
 fn over_sse(session: Session, format: SseFormat) -> Response {

@@ -88,6 +88,7 @@ pub(super) fn allowed(target: &Target) -> &'static str {
     }
 }
 
+/// The host that the client asked for.
 pub(super) fn host(request: &Request) -> Option<&str> {
     let header = request.headers().get(axum::http::header::HOST);
     header.and_then(|host| host.to_str().ok()).or_else(|| request.uri().host())

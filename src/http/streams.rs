@@ -8,7 +8,9 @@ use axum::{
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
-use super::{error::ApiError, lookup::declared, recover::SEGMENT, state::AppState};
+use super::{
+    error::ApiError, lookup::declared, open::collection_link, recover::SEGMENT, state::AppState,
+};
 use crate::{binding::Namespace, definition::StreamDef};
 
 /// Lists the declared streams, their variables and their links.
@@ -18,7 +20,7 @@ pub(crate) async fn list(
     namespace: Namespace,
 ) -> Result<Response, ApiError> {
     let declared = declared(state, &namespace).await?;
-    let base = request.uri().path().trim_end_matches('/').to_owned();
+    let base = format!("{}/_streams", collection_link(state, &request, &namespace));
     let streams: Vec<_> = declared.good.iter().map(|stream| describe(stream, &base)).collect();
     Ok(Json(streams).into_response())
 }

@@ -78,6 +78,14 @@ impl Target {
     }
 }
 
+/// The part of a path that leads to the collection, its segments as the client wrote them.
+pub(super) fn collection_path(path: &str, mounts: &Mounts, host: Option<&str>) -> Option<String> {
+    let below = mounts.resolve(&segments(path).ok()?, host)?.rest.len();
+    let written: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let above = written.get(..written.len().checked_sub(below)?)?;
+    Some(format!("/{}", above.join("/")))
+}
+
 fn is(segment: &str, name: &str) -> bool {
     segment.eq_ignore_ascii_case(name)
 }
@@ -152,6 +160,20 @@ mod tests {
         check("/shop/orders/_streams/a%252Fb", &stream("a%2Fb"));
         check("/shop/orders/_streams/caf%C3%A9+x", &stream("caf\u{e9}+x"));
         check("/shop/orders/42", &Target::Document(orders(), "42".to_owned()));
+    }
+
+    #[test]
+    fn a_path_leads_to_its_collection() {
+        for (path, expected) in [
+            ("/shop/orders", "/shop/orders"),
+            ("/shop/orders/_streams/all", "/shop/orders"),
+            ("//shop/orders//_streams//all//x//", "/shop/orders"),
+            ("/shop/_streams/_streams/_streams", "/shop/_streams"),
+            ("/a%2Fb/%C3%A9/%5Fstreams/all", "/a%2Fb/%C3%A9"),
+        ] {
+            let found = collection_path(path, &Mounts::default(), None);
+            assert_eq!(found.as_deref(), Some(expected), "{path}");
+        }
     }
 
     #[test]

@@ -243,8 +243,8 @@ fn other_machines_are_told_from_this_one() {
     check("listen: localhost:80", None);
     check("listen: 127.9.9.9:80", None);
     check("listen: \"[::1]:80\"", None);
-    check("listen: 0.0.0.0:80", Some("refusing to listen on 0.0.0.0:80 (listen) "));
-    check("listen: \"[::]:80\"", Some("refusing to listen on [::]:80 (listen) "));
-    check("listen: 192.0.2.1:80", Some("refusing to listen on 192.0.2.1:80 (listen) "));
-    check("admin_listen: 0.0.0.0:81", Some("refusing to listen on 0.0.0.0:81 (admin_listen) "));
+    check("listen: 0.0.0.0:80", Some("refusing to listen on 0.0.0.0:80 (listen): "));
+    check("listen: \"[::]:80\"", Some("refusing to listen on [::]:80 (listen): "));
+    check("listen: 192.0.2.1:80", Some("refusing to listen on 192.0.2.1:80 (listen): "));
+    check("admin_listen: 0.0.0.0:81", Some("refusing to listen on 0.0.0.0:81 (admin_listen): "));
 }

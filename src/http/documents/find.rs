@@ -91,6 +91,7 @@ impl Documents {
 }
 
 /// A command that MongoDB refuses is the client's fault; anything else is not.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn refusal(error: mongodb::error::Error) -> ApiError {
     match error.kind.as_ref() {
         ErrorKind::Command(command) if command.code == 13 => ApiError::Unavailable(
