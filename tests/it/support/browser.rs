@@ -36,6 +36,12 @@ impl Browser {
         self.run("websocket.mjs", args)
     }
 
+    /// Runs `tailwater.mjs` with the client module; its arguments are described there.
+    pub(crate) fn watch(&self, mut args: Value) -> BrowserRun {
+        args["module"] = json!(include_str!("../../../clients/js/tailwater.js"));
+        self.run("tailwater.mjs", args)
+    }
+
     fn run(&self, script: &str, mut args: Value) -> BrowserRun {
         args["chromium"] = json!(self.chromium.path());
         let script = format!("{PACKAGE}/{script}");
@@ -66,7 +72,7 @@ impl BrowserRun {
         }
     }
 
-    /// Sends a text message over the page's WebSocket.
+    /// Sends a line to the script: `websocket.mjs` says it, `tailwater.mjs` fires that event.
     pub(crate) async fn send(&mut self, text: &str) {
         self.program.send(text).await;
     }
