@@ -2,11 +2,15 @@
 
 pub(crate) mod app;
 pub(crate) mod browser;
+pub(crate) mod client;
 pub(crate) mod clients;
+pub(crate) mod fail_point;
 pub(crate) mod http;
 pub(crate) mod mongod;
+pub(crate) mod program;
 pub(crate) mod proxy;
 pub(crate) mod sse;
+pub(crate) mod tailwater;
 pub(crate) mod websocket;
 
 use std::{future::Future, time::Duration};

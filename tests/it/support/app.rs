@@ -1,10 +1,11 @@
 //! A Tailwater of the test's own, on a free port, in front of a database of the test's own.
 
-use std::{net::SocketAddr, path::Path};
+use std::{collections::HashSet, net::SocketAddr, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
 use mongodb::{Client, Collection, Database};
+use serde_json::Value;
 use tailwater::{app, config::Config};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
@@ -73,6 +74,11 @@ impl TestApp {
         Self { address, db, shutdown: Some(shutdown), running: Some(running) }
     }
 
+    /// A service that runs elsewhere, in front of the MongoDB that holds `db`.
+    pub(crate) fn of(address: SocketAddr, db: Database) -> Self {
+        Self { address, db, shutdown: None, running: None }
+    }
+
     /// Tells the service to drain and waits until it is gone.
     pub(crate) async fn stop(mut self) {
         self.begin_drain();
@@ -125,6 +131,33 @@ impl TestApp {
         Socket::open(self.address, &self.path(stream), None).await
     }
 
+    /// Opens `coll/uri?query` as a WebSocket of the subprotocol and reads its first message.
+    pub(crate) async fn enveloped(&self, stream: &str) -> (Socket, Value) {
+        let path = self.path(stream);
+        let mut socket = Socket::open(self.address, &path, Some("tailwater.v1")).await;
+        assert_eq!(socket.protocol.as_deref(), Some("tailwater.v1"));
+        let ready = socket.json().await;
+        assert_eq!(ready["event"], "ready");
+        (socket, ready)
+    }
+
+    /// Another service in front of the same database, as a second replica is.
+    pub(crate) async fn replica(&self, yaml: &str) -> Self {
+        Self::at(&mongod::shared_uri().await, self.db.clone(), yaml).await
+    }
+
+    /// The path of a collection.
+    pub(crate) fn coll_path(&self, coll: &str) -> String {
+        format!("/{}/{coll}", self.db.name())
+    }
+
+    /// The stored metadata of a collection.
+    pub(crate) async fn stored(&self, coll: &str) -> Option<Document> {
+        let id = format!("_properties.{coll}");
+        let stored = self.db.collection::<Document>("_properties");
+        stored.find_one(doc! { "_id": id }).await.unwrap()
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         http::request(self.address, "GET", path, &[], "").await
     }
@@ -162,8 +195,19 @@ impl TestApp {
         http::request(self.address, method, path, &json, body).await
     }
 
+    /// The status that opening a stream gives; the stream is closed again.
+    pub(crate) async fn open_status(&self, stream: &str) -> u16 {
+        let accept = [("accept", "text/event-stream")];
+        http::begin(self.address, "GET", &self.path(stream), &accept, "").await.status().as_u16()
+    }
+
     /// Cursors of change streams on a namespace of this test's database.
     pub(crate) async fn cursors(&self, coll: &str) -> usize {
+        self.cursor_ids(coll).await.len()
+    }
+
+    /// The same, by their ids.
+    pub(crate) async fn cursor_ids(&self, coll: &str) -> HashSet<i64> {
         let client: &Client = self.db.client();
         let pipeline = [
             doc! { "$currentOp": { "idleCursors": true, "allUsers": true } },
@@ -173,12 +217,12 @@ impl TestApp {
             } },
         ];
         let mut found = client.database("admin").aggregate(pipeline).await.unwrap();
-        let mut ids = std::collections::HashSet::new();
+        let mut ids = HashSet::new();
         while found.advance().await.unwrap() {
             let cursor = found.current().get_document("cursor").unwrap();
             ids.insert(cursor.get_i64("cursorId").unwrap());
         }
-        ids.len()
+        ids
     }
 }
 

@@ -11,6 +11,8 @@ use tokio::{
     net::TcpStream,
 };
 
+use super::PATIENCE;
+
 /// A whole answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -52,7 +54,7 @@ pub(crate) async fn request(
     }
 }
 
-/// Sends a request and reads the head of the answer.
+/// Sends a request and reads the head of the answer. `host` is the address unless it is among the headers.
 pub(crate) async fn begin(
     address: SocketAddr,
     method: &str,
@@ -63,11 +65,26 @@ pub(crate) async fn begin(
     let socket = TcpStream::connect(address).await.unwrap();
     let (mut sender, connection) = http1::handshake(TokioIo::new(socket)).await.unwrap();
     tokio::spawn(connection);
-    let request = Request::builder().method(method).uri(path).header("host", address.to_string());
+    let mut request = Request::builder().method(method).uri(path);
+    if headers.iter().all(|(name, _)| *name != "host") {
+        request = request.header("host", address.to_string());
+    }
     let request =
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let request = request.body(body.to_owned()).unwrap();
     sender.send_request(request).await.unwrap()
+}
+
+/// Sends a request head as it is, with `connection: close`, and gives everything that comes back.
+pub(crate) async fn raw_answer(address: SocketAddr, head: &[u8]) -> String {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    let end: &[u8] = b"\r\nhost: x\r\nconnection: close\r\n\r\n";
+    // The server may hang up before it has read everything.
+    drop(socket.write_all(&[head, end].concat()).await);
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut answer)).await;
+    drop(read.expect("an answer in time"));
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 /// Sends bytes as they are and gives the status line of what comes back; empty when nothing does.

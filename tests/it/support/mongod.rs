@@ -39,6 +39,11 @@ pub(crate) async fn standalone() -> Mongod {
     start(builder().topology(Topology::Standalone)).await
 }
 
+/// A member of a set that nobody has initiated.
+pub(crate) async fn uninitiated() -> Mongod {
+    start(builder().topology(Topology::Member).native_only()).await
+}
+
 /// A set of one whose oplog forgets within seconds: 16 MB.
 pub(crate) async fn tiny_oplog() -> Mongod {
     start(builder().oplog_mb(16)).await

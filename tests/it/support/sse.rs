@@ -13,7 +13,9 @@ use super::{PATIENCE, http};
 pub(crate) struct Sse {
     pub(crate) headers: HeaderMap,
     body: Incoming,
-    text: String,
+    /// What arrived and is no whole block yet; up to `searched` it holds no end of one.
+    text: Vec<u8>,
+    searched: usize,
     blocks: VecDeque<Block>,
     /// The first frame.
     pub(crate) ready: Block,
@@ -61,6 +63,11 @@ impl Block {
 impl Sse {
     /// Opens a stream and reads its first frame, which has to be `ready`.
     pub(crate) async fn open(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
+        Self::begin(address, path, headers).await.ready().await
+    }
+
+    /// Opens a stream and reads the response's head, no more.
+    pub(crate) async fn begin(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut all = vec![("accept", "text/event-stream")];
         all.extend(headers);
         let response = http::begin(address, "GET", path, &all, "").await;
@@ -69,17 +76,22 @@ impl Sse {
             let body = body.collect().await.unwrap().to_bytes();
             panic!("{path}: {} {}", head.status, String::from_utf8_lossy(&body));
         }
-        let mut sse = Self {
+        Self {
             headers: head.headers,
             body,
-            text: String::new(),
+            text: Vec::new(),
+            searched: 0,
             blocks: VecDeque::new(),
             ready: Block::default(),
             last_id: String::new(),
-        };
-        sse.ready = sse.block().await;
-        assert!(sse.ready.is("ready"), "{:?}", sse.ready);
-        sse
+        }
+    }
+
+    /// Reads the first frame.
+    pub(crate) async fn ready(mut self) -> Self {
+        self.ready = self.block().await;
+        assert!(self.ready.is("ready"), "{:?}", self.ready);
+        self
     }
 
     /// The next block of any kind.
@@ -124,21 +136,41 @@ impl Sse {
         rest
     }
 
+    /// The next block; `None` when the connection has ended, in whatever way.
+    pub(crate) async fn try_block(&mut self) -> Option<Block> {
+        timeout(PATIENCE, self.try_read()).await.expect("a block or an end in time").ok()?
+    }
+
     async fn read(&mut self) -> Option<Block> {
+        self.try_read().await.expect("a clean end of the body")
+    }
+
+    async fn try_read(&mut self) -> Result<Option<Block>, hyper::Error> {
         loop {
             if let Some(block) = self.blocks.pop_front() {
                 if let Some(id) = &block.id {
                     self.last_id.clone_from(id);
                 }
-                return Some(block);
+                return Ok(Some(block));
             }
-            let frame = self.body.frame().await?.expect("a clean end of the body");
-            let data = frame.into_data().unwrap();
-            self.text.push_str(std::str::from_utf8(&data).unwrap());
-            while let Some((block, rest)) = self.text.split_once("\n\n") {
-                self.blocks.push_back(Block::parse(block));
-                self.text = rest.to_owned();
-            }
+            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            let data = frame?.into_data().unwrap();
+            self.text.extend_from_slice(&data);
+            self.split();
         }
+    }
+
+    /// Takes the whole blocks out of what arrived.
+    fn split(&mut self) {
+        let mut start = 0;
+        let mut at = self.searched;
+        while let Some(found) = self.text[at..].windows(2).position(|two| two == b"\n\n") {
+            let block = std::str::from_utf8(&self.text[start..at + found]).unwrap();
+            self.blocks.push_back(Block::parse(block));
+            start = at + found + 2;
+            at = start;
+        }
+        self.text.drain(..start);
+        self.searched = self.text.len().saturating_sub(1);
     }
 }

@@ -42,6 +42,20 @@ impl Socket {
         Ok(Self { stream, protocol })
     }
 
+    /// The status and the message with which an upgrade is refused.
+    pub(crate) async fn refused(address: SocketAddr, path: &str) -> (u16, String) {
+        match Self::try_open(address, path, None).await {
+            Err(Error::Http(response)) => {
+                let body = response.body().as_deref().unwrap_or_default();
+                let body: Value = serde_json::from_slice(body).unwrap_or_default();
+                let message = body["message"].as_str().unwrap_or_default().to_owned();
+                (response.status().as_u16(), message)
+            }
+            Err(other) => panic!("{path}: {other}"),
+            Ok(_) => panic!("{path}: opened"),
+        }
+    }
+
     /// The next message of any kind.
     pub(crate) async fn message(&mut self) -> Message {
         let message = timeout(PATIENCE, self.stream.next()).await.expect("a message in time");
@@ -50,9 +64,14 @@ impl Socket {
 
     /// The next text message, as JSON.
     pub(crate) async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.text().await).unwrap()
+    }
+
+    /// The next text message.
+    pub(crate) async fn text(&mut self) -> String {
         loop {
             if let Message::Text(text) = self.message().await {
-                return serde_json::from_str(&text).unwrap();
+                return text.to_string();
             }
         }
     }

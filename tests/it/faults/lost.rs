@@ -1,0 +1,102 @@
+//! Positions that MongoDB no longer knows: said once to everyone, and never tried again.
+
+use bson::doc;
+
+use super::Faulty;
+use crate::support::{
+    TestApp, all,
+    client::keys,
+    mongod::{connect, tiny_oplog},
+    websocket::Socket,
+};
+
+/// Codes that say so: history lost, fatal, invalid token.
+#[tokio::test]
+async fn a_dead_position_is_reset_exactly_once() {
+    let set = Faulty::start(vec![]).await;
+    let mut clients = Vec::new();
+    for _ in 0..10 {
+        clients.push(set.app.sse("c/all").await);
+    }
+    let path = set.app.path("c/all");
+    for (n, code) in [286, 280, 260].into_iter().enumerate() {
+        let n = n as i64;
+        let mut plain = Socket::open(set.app.address, &path, None).await;
+        let mut enveloped = Socket::open(set.app.address, &path, Some("tailwater.v1")).await;
+        let before = set.faults.count("aggregate").await;
+        set.faults.next(1, &["getMore"], "d.c", doc! { "errorCode": code }).await;
+        let mut at = String::new();
+        for client in &mut clients {
+            let reset = client.event().await;
+            assert!(reset.is("reset"), "{code}: {reset:?}");
+            assert_eq!(reset.json()["reason"], "history_lost");
+            assert_eq!(reset.json()["recover"]["link"], "/d/c");
+            at = reset.id.unwrap();
+        }
+        set.insert(n).await;
+        for client in &mut clients {
+            assert_eq!(keys(client, 1).await, [n], "{code}");
+        }
+        assert_eq!(plain.closed().await, (4410, "history lost".to_owned()));
+        let mut said = Vec::new();
+        while said.last().is_none_or(|event| event != "change") {
+            said.push(enveloped.json().await["event"].as_str().unwrap().to_owned());
+        }
+        said.retain(|event| event != "heartbeat");
+        assert_eq!(said, ["ready", "reset", "change"], "{code}");
+        // The id of the reset is a place to come back to.
+        assert_eq!(keys(&mut set.app.resume("c/all", &at).await, 1).await, [n]);
+        let opened = set.faults.count("aggregate").await - before;
+        assert_eq!(opened, 1, "{code}: one opening, at now");
+    }
+    set.stop().await;
+}
+
+/// An id older than the oplog gives `200` and `reset`, on a MongoDB that really forgot; a client that was
+/// connected throughout, on a stream that rejects everything, comes back without one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_older_than_the_oplog() {
+    let mongod = tiny_oplog().await;
+    let db = connect(&mongod.uri()).await.database("d");
+    let app = TestApp::at(&mongod.uri(), db, "streams: { heartbeat: 100ms, linger: 0s }").await;
+    let never = doc! { "uri": "never", "stages": [{ "$match": { "fullDocument::x": "never" } }] };
+    app.declare("c", vec![all(), never]).await;
+    let old = app.sse("c/all").await.last_id;
+    let mut quiet = app.sse("c/never").await;
+    roll_oplog(&app).await;
+    app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
+    // The heartbeat after this write stands for it or for something later.
+    let before = quiet.last_id.clone();
+    while quiet.last_id == before {
+        quiet.block().await;
+    }
+    let mut late = app.resume("c/all", &old).await;
+    let reset = late.event().await;
+    assert!(reset.is("reset"), "{reset:?}");
+    assert_eq!(reset.json()["reason"], "history_lost");
+    app.coll("c").insert_one(doc! { "_id": 2, "x": "never" }).await.unwrap();
+    assert_eq!(keys(&mut late, 1).await, [2]);
+    let id = quiet.last_id.clone();
+    drop(quiet);
+    let mut back = app.resume("c/never", &id).await;
+    assert_eq!(keys(&mut back, 1).await, [2]);
+    mongod.stop().await.unwrap();
+}
+
+/// Writes elsewhere until the oldest entry of the oplog is younger than the start.
+async fn roll_oplog(app: &TestApp) {
+    let oplog = app.db.client().database("local").collection::<bson::Document>("oplog.rs");
+    let oldest = async || {
+        let first = oplog.find_one(doc! {}).sort(doc! { "$natural": 1 }).await.unwrap().unwrap();
+        first.get_timestamp("ts").unwrap()
+    };
+    let newest = oplog.find_one(doc! {}).sort(doc! { "$natural": -1 }).await.unwrap().unwrap();
+    let start = newest.get_timestamp("ts").unwrap();
+    let text = "x".repeat(1 << 20);
+    let sibling = app.db.collection::<bson::Document>("sibling");
+    while oldest().await <= start {
+        let documents = (0..16).map(|_| doc! { "text": &text });
+        sibling.insert_many(documents).await.unwrap();
+        sibling.delete_many(doc! {}).await.unwrap();
+    }
+}

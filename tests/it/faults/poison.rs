@@ -1,0 +1,133 @@
+//! Events on which a stage fails: only they are left out, and everyone is told.
+
+use bson::{Document, doc};
+use futures_util::future::join_all;
+
+use super::Faulty;
+use crate::support::{client::Transport, sse::Sse, websocket::Socket};
+
+fn dividing() -> Document {
+    let divide = doc! { "$divide": [1, "$fullDocument.n"] };
+    doc! { "uri": "div", "stages": [{ "_$addFields": { "div": divide } }] }
+}
+
+fn mine() -> Document {
+    let mut mine = dividing();
+    mine.insert("uri", "mine");
+    mine.insert("notify_when", doc! { "fullDocument::t": { "$var": "t" } });
+    mine
+}
+
+/// Changes by their number, everything else by its name, up to the change `last`.
+async fn heard(sse: &mut Sse, last: i64) -> Vec<String> {
+    let mut heard = Vec::new();
+    loop {
+        let block = sse.event().await;
+        if !block.is("change") {
+            heard.push(block.event.unwrap());
+            continue;
+        }
+        let id = block.json()["documentKey"]["_id"].as_i64().unwrap();
+        heard.push(id.to_string());
+        if id == last {
+            return heard;
+        }
+    }
+}
+
+async fn insert(set: &Faulty, documents: &[(i64, i32)]) {
+    let documents = documents.iter().map(|(id, n)| doc! { "_id": id, "n": n, "t": "t" });
+    set.app.coll("c").insert_many(documents).await.unwrap();
+}
+
+/// An event on which a stage fails is reported in its place, and its neighbours are delivered.
+#[tokio::test]
+async fn only_the_failing_event_is_left_out() {
+    let set = Faulty::start(vec![dividing(), mine()]).await;
+    let mut clients = Vec::new();
+    for stream in ["c/div", "c/div", "c/mine?t=t"] {
+        clients.push(set.app.sse(stream).await);
+    }
+    let path = set.app.path("c/div");
+    let mut enveloped = Socket::open(set.app.address, &path, Some("tailwater.v1")).await;
+    insert(&set, &[(1, 1), (2, 0), (3, 2), (4, 0), (5, 0), (6, 1)]).await;
+    let expected = ["1", "skipped", "3", "skipped", "skipped", "6"];
+    for client in &mut clients {
+        assert_eq!(heard(client, 6).await, expected);
+    }
+    let mut events = Vec::new();
+    while events.len() < expected.len() {
+        let message = enveloped.json().await;
+        match message["event"].as_str().unwrap() {
+            "change" => events.push(message["data"]["documentKey"]["_id"].to_string()),
+            "skipped" => events.push("skipped".to_owned()),
+            _ => {}
+        }
+    }
+    assert_eq!(events, expected);
+    // One alone, long after: found at once, and the stream goes on.
+    insert(&set, &[(7, 0)]).await;
+    insert(&set, &[(8, 1)]).await;
+    assert_eq!(heard(&mut clients[0], 8).await, ["skipped", "8"]);
+    set.stop().await;
+}
+
+/// The notice says what happened and quotes nothing of the event: not everyone may see it.
+#[tokio::test]
+async fn a_notice_quotes_nothing_of_the_event() {
+    let parse = doc! { "$toInt": "$fullDocument.secret" };
+    let parsing = doc! { "uri": "parse", "stages": [{ "_$addFields": { "parsed": parse } }] };
+    let set = Faulty::start(vec![parsing]).await;
+    let mut client = set.app.sse("c/parse").await;
+    let secret = doc! { "_id": 1, "secret": "the-codeword" };
+    set.app.coll("c").insert_one(secret).await.unwrap();
+    let skipped = client.event().await;
+    assert!(skipped.is("skipped"), "{skipped:?}");
+    let reason = skipped.json()["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason, "a stage of the stream failed on the event (MongoDB's error 241)");
+    set.stop().await;
+}
+
+/// Inside a transaction only the failing event is left out; its siblings share its cluster time.
+#[tokio::test]
+async fn siblings_in_a_transaction_are_delivered() {
+    let set = Faulty::start(vec![dividing()]).await;
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        clients.push(set.app.sse("c/div").await);
+    }
+    let start = clients[0].last_id.clone();
+    let mut session = set.app.db.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let coll = set.app.db.collection::<Document>("c");
+    for id in 1..=9_i64 {
+        let n = i32::from(id % 4 != 0);
+        coll.insert_one(doc! { "_id": id, "n": n }).session(&mut session).await.unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    let expected = ["1", "2", "3", "skipped", "5", "6", "7", "skipped", "9"];
+    for heard in join_all(clients.iter_mut().map(|client| heard(client, 9))).await {
+        assert_eq!(heard, expected);
+    }
+    // The same on the way back, from memory and, after a restart of the cursor, from MongoDB.
+    assert_eq!(heard(&mut set.app.resume("c/div", &start).await, 9).await, expected);
+    let again = super::TestApp::at(&set.mongod.uri(), set.app.db.clone(), "").await;
+    assert_eq!(heard(&mut again.resume("c/div", &start).await, 9).await, expected);
+    set.stop().await;
+}
+
+/// A stage that fails on every event delivers none, says so of each, and wears nobody down.
+#[tokio::test]
+async fn a_stage_that_always_fails_is_reported_event_by_event() {
+    let set = Faulty::start(vec![dividing()]).await;
+    let mut client = set.app.sse("c/div").await;
+    let mut other = Transport::Sse.open(set.app.address, &set.app.path("c/all")).await;
+    let all: Vec<_> = (1..=40).map(|id| (id, 0)).collect();
+    insert(&set, &all).await;
+    insert(&set, &[(41, 1)]).await;
+    let heard = heard(&mut client, 41).await;
+    assert_eq!(heard.len(), 41);
+    assert!(heard[..40].iter().all(|event| event == "skipped"), "{heard:?}");
+    assert_eq!(other.keys(41).await, (1..=41).collect::<Vec<_>>());
+    set.stop().await;
+}
