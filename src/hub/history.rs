@@ -63,11 +63,7 @@ impl History {
             return None;
         }
         // Items without a token stand with the event before them.
-        let passed = |item: &Item| match item {
-            Item::Reset(reset) => ResumeToken::before(reset.at.time) <= *token,
-            other => other.token().is_some_and(|t| t <= token),
-        };
-        let position = self.items.iter().rposition(passed);
+        let position = self.items.iter().rposition(|item| item.token().is_some_and(|t| t <= token));
         Some(self.first + position.map_or(0, |index| index as u64 + 1))
     }
 
@@ -86,14 +82,8 @@ impl History {
         if let Some(item) = self.items.pop_front() {
             self.first += 1;
             self.bytes -= item.weight();
-            match &item {
-                // What came before it was missed: nobody may go on from there unless told.
-                Item::Reset(reset) => self.floor = ResumeToken::before(reset.at.time),
-                item => {
-                    if let Some(token) = item.token() {
-                        self.floor = token.clone();
-                    }
-                }
+            if let Some(token) = item.token() {
+                self.floor = token.clone();
             }
         }
     }

@@ -43,6 +43,8 @@ pub struct Reset {
     pub message: String,
     /// Where the stream goes on.
     pub at: Tail,
+    /// Sorts after what was missed: whoever stands before it has to be told, and nobody else.
+    token: ResumeToken,
 }
 
 /// A point of a feed, and the id that a client comes back with to go on from there.
@@ -84,7 +86,8 @@ fn reason(code: Option<i32>) -> String {
 impl Item {
     /// A reset: the stream goes on at `at`.
     pub(super) fn reset(reason: &'static str, message: String, at: Tail) -> Self {
-        Self::Reset(Arc::new(Reset { reason, message, at }))
+        let token = ResumeToken::before(at.time);
+        Self::Reset(Arc::new(Reset { reason, message, at, token }))
     }
 
     /// Bytes taken to be held in memory.
@@ -112,12 +115,13 @@ impl Item {
         }
     }
 
-    /// Where the item stands in time, if it stands for an event.
+    /// Where the item stands in time, if it stands for events.
     pub fn token(&self) -> Option<&ResumeToken> {
         match self {
             Self::Change(event, _) => Some(event.token()),
             Self::Skipped(skipped) => Some(&skipped.token),
-            Self::Reset(_) | Self::Status(_) => None,
+            Self::Reset(reset) => Some(&reset.token),
+            Self::Status(_) => None,
         }
     }
 }

@@ -45,6 +45,25 @@ pub(super) async fn find(
     Ok(None)
 }
 
+/// Tells a sound pipeline that failed on an event from one that MongoDB refuses: over no event at all
+/// only the latter fails.
+///
+/// # Errors
+/// `error` itself when it is not about an event, or what came up while asking.
+pub(super) async fn acquit(
+    source: &dyn ChangeSource,
+    spec: &CursorSpec,
+    after: &ResumeToken,
+    error: SourceError,
+) -> Result<(), SourceError> {
+    if !is_about_an_event(&error, spec) {
+        return Err(error);
+    }
+    let mut open = Open::after(after);
+    open.window.until = Some(after.clone());
+    source.open(spec, &open).await.map(drop)
+}
+
 /// Bisects: the shortest run of events on which the pipeline fails ends with the one sought.
 async fn search(
     source: &dyn ChangeSource,

@@ -50,6 +50,8 @@ pub struct Reader {
     spec: Arc<CursorSpec>,
     /// `None` between a fault and the next opening.
     cursor: Option<Box<dyn ChangeCursor>>,
+    /// How the cursor was asked for first; `None` once `newest` has moved on from there.
+    origin: Option<Open>,
     /// Everything up to here was handed out.
     newest: ResumeToken,
     /// What was read and not yet handed out, each with how far it takes `newest`.
@@ -77,7 +79,6 @@ impl Reader {
         start: Option<Open>,
         cancelled: CancellationToken,
     ) -> Result<Self, SourceError> {
-        let resumes = start.is_some();
         let start = match start {
             Some(start) => start,
             None => Open::at(source.now().await?.next()),
@@ -86,11 +87,17 @@ impl Reader {
             (Start::AfterInvalidate(token), _) | (_, Some(token)) => token.clone(),
             (Start::At(time), None) => ResumeToken::before(*time),
         };
-        let opened = source.open(&spec, &start).await;
-        let mut reader = Self {
+        let cursor = match source.open(&spec, &start).await {
+            Ok(cursor) => Some(cursor),
+            Err(error) => {
+                poison::acquit(source.as_ref(), &spec, &newest, error).await.map(|()| None)?
+            }
+        };
+        Ok(Self {
             source,
             spec,
-            cursor: None,
+            cursor,
+            origin: Some(start),
             newest,
             signals: VecDeque::new(),
             poison: None,
@@ -99,19 +106,7 @@ impl Reader {
             times_hold: true,
             backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(15)),
             cancelled,
-        };
-        match opened {
-            Ok(cursor) => reader.cursor = Some(cursor),
-            // What was missed may begin with an event on which a stage fails.
-            Err(error) if resumes && error.fault == Fault::Rejected => {
-                reader.poison = poison::find(reader.source.as_ref(), &reader.spec, &reader.newest)
-                    .await?
-                    .ok_or(error)?
-                    .into();
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(reader)
+        })
     }
 
     /// Everything up to this token was handed out or lies before the start.
@@ -143,6 +138,7 @@ impl Reader {
         let (signal, reach) = self.signals.pop_front()?;
         if let Some(reach) = reach.filter(|reach| *reach > self.newest) {
             self.newest = reach;
+            self.origin = None;
         }
         Some(signal)
     }
@@ -204,7 +200,7 @@ impl Reader {
             () = tokio::time::sleep(wait) => {}
             () = cancelled.cancelled() => return,
         }
-        let mut open = Open::after(&self.newest);
+        let mut open = self.origin.clone().unwrap_or_else(|| Open::after(&self.newest));
         open.window.before = self.poison.as_ref().map(|poison| poison.token.clone());
         match self.source.open(&self.spec, &open).await {
             Ok(cursor) => self.cursor = Some(cursor),

@@ -147,6 +147,10 @@ impl State {
         }
         let next = self.log.partition_point(|entry| entry.token < start);
         let (number, staged) = (self.opened.len() - 1, !spec.pipeline.is_empty());
+        let first = self.log[next..].iter().filter(|entry| open.lets(&entry.token)).take(BATCH);
+        if staged && first.into_iter().any(|entry| entry.poison) {
+            return Err(error(Fault::Rejected));
+        }
         Ok(Cursor {
             number,
             staged,

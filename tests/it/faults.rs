@@ -27,7 +27,7 @@ impl Faulty {
     async fn start(streams: Vec<Document>) -> Self {
         let mongod = private().await;
         let db = connect(&mongod.uri()).await.database("d");
-        let yaml = "streams: { heartbeat: 100ms, await: 200ms }";
+        let yaml = "streams: { heartbeat: 1s, await: 200ms }";
         let app = TestApp::at(&mongod.uri(), db, yaml).await;
         app.declare("c", [vec![all()], streams].concat()).await;
         let faults = FailPoints::of(&mongod.uri()).await;

@@ -5,13 +5,12 @@ use bson::{Document, doc};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{TestApp, all, client::keys, eventually, mongod, websocket::Socket};
-
-/// The seconds that an id stands for; the id is opaque to clients, its layout is the service's own.
-fn cluster_time(id: &str) -> u64 {
-    let bytes = URL_SAFE_NO_PAD.decode(id).unwrap();
-    u64::from_be_bytes(bytes[5..13].try_into().unwrap())
-}
+use crate::support::{
+    TestApp, all,
+    client::{keys, time_of},
+    eventually, mongod,
+    websocket::Socket,
+};
 
 /// A heartbeat is a comment and an `id:`-only block, which fires no event in a browser.
 #[tokio::test]
@@ -85,7 +84,7 @@ async fn the_id_of_a_quiet_stream_moves_on() {
     let never = doc! { "uri": "never", "stages": [{ "$match": { "fullDocument::x": "never" } }] };
     app.declare("c", vec![never, all()]).await;
     let mut quiet = app.sse("c/never").await;
-    let start = cluster_time(&quiet.last_id);
+    let start = time_of(&quiet.last_id);
     let sibling = app.coll("sibling");
     sibling.insert_one(doc! { "_id": 0 }).await.unwrap();
     let written = sibling.find_one(doc! {}).await.unwrap();
@@ -93,7 +92,7 @@ async fn the_id_of_a_quiet_stream_moves_on() {
     let mut last = start;
     while last == start {
         let beat = quiet.block().await;
-        let time = cluster_time(&beat.id.unwrap());
+        let time = time_of(&beat.id.unwrap());
         assert!(time >= last, "an id never goes back");
         last = time;
     }
@@ -101,7 +100,7 @@ async fn the_id_of_a_quiet_stream_moves_on() {
     app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
     let rejected = last;
     while last == rejected {
-        last = cluster_time(&quiet.block().await.id.unwrap());
+        last = time_of(&quiet.block().await.id.unwrap());
     }
     app.coll("c").insert_one(doc! { "_id": 2, "x": "never" }).await.unwrap();
     let id = quiet.last_id.clone();

@@ -1,9 +1,13 @@
 //! Large documents: whole, on every transport, and nobody waits behind them.
 
 use bson::doc;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{TestApp, all, client::Transport};
+use crate::support::{TestApp, all, client::Transport, websocket::Socket};
 
 /// 60 KB, 1 MB and 8 MB arrive whole and in order, with small ones in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,10 +38,13 @@ async fn large_documents_arrive_whole() {
 /// A client's ping is answered while a message of 8 MB is going out: between its fragments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_is_answered_during_a_large_message() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let app = TestApp::start().await;
     app.declare("c", vec![all()]).await;
-    let socket = app.socket("c/all").await;
+    // A small receive buffer: the kernel must not take the whole message at once.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    let socket = socket.connect(app.address).await.unwrap();
+    let socket = Socket::over(socket, &app.path("c/all"), None).await.unwrap();
     let mut raw = socket.stream.into_inner();
     let text = "x".repeat(8_000_000);
     app.coll("c").insert_one(doc! { "_id": 1, "text": &text }).await.unwrap();
@@ -67,8 +74,7 @@ async fn a_ping_is_answered_during_a_large_message() {
 }
 
 /// The first byte of a frame's head and the length of its payload.
-async fn head(raw: &mut tokio::net::TcpStream) -> (u8, usize) {
-    use tokio::io::AsyncReadExt;
+async fn head(raw: &mut TcpStream) -> (u8, usize) {
     let first = raw.read_u8().await.unwrap();
     let size = match raw.read_u8().await.unwrap() {
         126 => usize::from(raw.read_u16().await.unwrap()),

@@ -62,7 +62,7 @@ async fn check(reading: Vec<JoinHandle<Vec<i64>>>, expected: &[i64]) {
 /// Ten thousand increments of one document reach every client in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn increments_of_one_document_keep_their_order() {
-    let app = TestApp::with_streams("heartbeat: 1s").await;
+    let app = TestApp::start().await;
     app.declare("c", vec![all(), by_kind()]).await;
     let coll = app.coll("c");
     coll.insert_one(doc! { "_id": 1, "kind": "a", "n": 0 }).await.unwrap();

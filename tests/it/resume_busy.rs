@@ -4,7 +4,7 @@ use bson::{Document, doc};
 use mongodb::Collection;
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::support::{TestApp, all, client::key, mongod, proxy::Proxy, sse::Sse};
+use crate::support::{TestApp, all, client::key, eventually, mongod, proxy::Proxy, sse::Sse};
 
 const BACKLOG: i64 = 20_000;
 
@@ -104,4 +104,28 @@ async fn a_connection_cut_a_hundred_times_loses_nothing() {
     }
     assert_eq!(cuts, 100);
     writing.await.unwrap();
+}
+
+/// A replay ends with its cursor: when it has been handed over, and when its client leaves half-way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_leaves_no_cursor_behind() {
+    let first = TestApp::start().await;
+    first.declare("c", vec![all()]).await;
+    let id = first.sse("c/all").await.last_id;
+    backlog(&first.coll("c")).await;
+    let app = TestApp::at(&mongod::shared_uri().await, first.db.clone(), "").await;
+    let _keeper = app.sse("c/all").await;
+    let mut whole = app.resume("c/all", &id).await;
+    for n in 0..12 {
+        let mut left = app.resume("c/all", &id).await;
+        if n % 2 == 0 {
+            left.change().await;
+        }
+    }
+    for n in 1..=BACKLOG {
+        assert_eq!(key(&whole.change().await), n);
+    }
+    // The service that gave the id lingers with a cursor of its own.
+    first.stop().await;
+    eventually("only the shared cursor is left", async || app.cursors("c").await == 1).await;
 }

@@ -30,12 +30,20 @@ fn name(signal: &Signal) -> String {
 }
 
 async fn open(source: &Scripted, staged: bool) -> Reader {
+    open_at(source, staged, None).await.unwrap()
+}
+
+async fn open_at(
+    source: &Scripted,
+    staged: bool,
+    start: Option<Open>,
+) -> Result<Reader, SourceError> {
     let mut spec = CursorSpec::bare(Namespace::new("d", "c"));
     if staged {
         spec.pipeline.push(rawdoc! { "$addFields": { "x": 1 } });
     }
     let cancelled = CancellationToken::new();
-    Reader::open(Arc::new(source.clone()), Arc::new(spec), None, cancelled).await.unwrap()
+    Reader::open(Arc::new(source.clone()), Arc::new(spec), start, cancelled).await
 }
 
 /// Reads until what was said ends with `last`; batches without events are passed over.
@@ -51,12 +59,14 @@ async fn said_until(reader: &mut Reader, last: &str) -> Vec<String> {
     said
 }
 
+/// Faults of readings, faults of openings, what is said, and the number of openings.
+type Row<'a> = (&'a [Fault], &'a [Fault], &'a [&'a str], usize);
+
 /// Each fault of a reading, and of the openings after it: what is said, and in how many openings.
-#[expect(clippy::type_complexity, reason = "the rows of a table")]
 #[tokio::test(start_paused = true)]
 async fn every_fault_is_answered_in_its_own_way_and_without_a_loop() {
     use Fault::*;
-    let rows: [(&[Fault], &[Fault], &[&str], usize); 9] = [
+    let rows: [Row<'_>; 9] = [
         (&[Transient], &[], &["1", "2"], 2),
         (&[Transient, Transient], &[], &["1", "degraded", "recovered", "2"], 3),
         (&[Transient], &[Transient, Transient], &["1", "degraded", "recovered", "2"], 4),
@@ -102,6 +112,21 @@ async fn a_failing_event_is_skipped_in_its_place() {
     source.insert(6);
     let said = said_until(&mut reader, "6").await;
     assert_eq!(said, ["1", "skipped", "3", "skipped", "skipped", "6"]);
+}
+
+/// A reader that begins right before a failing event begins; a pipeline that MongoDB refuses does not.
+#[tokio::test(start_paused = true)]
+async fn a_reader_opens_in_front_of_a_failing_event() {
+    let source = Scripted::default();
+    source.insert(1);
+    source.poison(2);
+    source.insert(3);
+    let start = Open::after(&source.token(1));
+    let mut reader = open_at(&source, true, Some(start.clone())).await.unwrap();
+    assert_eq!(said_until(&mut reader, "3").await, ["skipped", "3"]);
+    source.refuse(&[Fault::Rejected, Fault::Rejected]);
+    let refused = open_at(&source, true, Some(start)).await.unwrap_err();
+    assert_eq!(refused.fault, Fault::Rejected);
 }
 
 /// A dead position that stays dead while the server is away is told once.

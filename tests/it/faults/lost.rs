@@ -5,7 +5,7 @@ use bson::doc;
 use super::Faulty;
 use crate::support::{
     TestApp, all,
-    client::keys,
+    client::{keys, time_of},
     mongod::{connect, tiny_oplog},
     websocket::Socket,
 };
@@ -24,7 +24,7 @@ async fn a_dead_position_is_reset_exactly_once() {
         let mut plain = Socket::open(set.app.address, &path, None).await;
         let mut enveloped = Socket::open(set.app.address, &path, Some("tailwater.v1")).await;
         let before = set.faults.count("aggregate").await;
-        set.faults.next(1, &["getMore"], "d.c", doc! { "errorCode": code }).await;
+        set.faults.hit(1, &["getMore"], "d.c", doc! { "errorCode": code }).await;
         let mut at = String::new();
         for client in &mut clients {
             let reset = client.event().await;
@@ -65,9 +65,9 @@ async fn an_id_older_than_the_oplog() {
     let mut quiet = app.sse("c/never").await;
     roll_oplog(&app).await;
     app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
-    // The heartbeat after this write stands for it or for something later.
-    let before = quiet.last_id.clone();
-    while quiet.last_id == before {
+    // Heartbeats come on until one stands for this write: `ready` stands for what follows it.
+    let written = time_of(&app.sse("c/all").await.last_id) - 1;
+    while time_of(&quiet.last_id) < written {
         quiet.block().await;
     }
     let mut late = app.resume("c/all", &old).await;
@@ -94,7 +94,10 @@ async fn roll_oplog(app: &TestApp) {
     let start = newest.get_timestamp("ts").unwrap();
     let text = "x".repeat(1 << 20);
     let sibling = app.db.collection::<bson::Document>("sibling");
+    let admin = app.db.client().database("admin");
     while oldest().await <= start {
+        // What a checkpoint does not cover yet is kept.
+        admin.run_command(doc! { "fsync": 1 }).await.unwrap();
         let documents = (0..16).map(|_| doc! { "text": &text });
         sibling.insert_many(documents).await.unwrap();
         sibling.delete_many(doc! {}).await.unwrap();

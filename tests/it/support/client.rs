@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use super::{sse::Sse, websocket::Socket};
@@ -76,6 +77,13 @@ impl Client {
         }
         keys
     }
+}
+
+/// The cluster time, in its packed form, that an id stands for. Ids are opaque to clients; their layout
+/// is the service's own.
+pub(crate) fn time_of(id: &str) -> u64 {
+    let bytes = URL_SAFE_NO_PAD.decode(id).unwrap();
+    u64::from_be_bytes(bytes[5..13].try_into().unwrap())
 }
 
 /// The numeric `_id` of a change.

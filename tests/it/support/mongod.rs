@@ -46,7 +46,8 @@ pub(crate) async fn uninitiated() -> Mongod {
 
 /// A set of one whose oplog forgets within seconds: 16 MB.
 pub(crate) async fn tiny_oplog() -> Mongod {
-    start(builder().oplog_mb(16)).await
+    // What no checkpoint covers is kept, however small the oplog: one every second.
+    start(builder().oplog_mb(16).arg("--syncdelay").arg("1")).await
 }
 
 /// A driver for `uri`, connected lazily.

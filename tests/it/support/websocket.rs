@@ -30,12 +30,22 @@ impl Socket {
         path: &str,
         protocol: Option<&str>,
     ) -> Result<Self, Error> {
+        let socket = TcpStream::connect(address).await.unwrap();
+        Self::over(socket, path, protocol).await
+    }
+
+    /// Over a connection that is there already.
+    pub(crate) async fn over(
+        socket: TcpStream,
+        path: &str,
+        protocol: Option<&str>,
+    ) -> Result<Self, Error> {
+        let address = socket.peer_addr().unwrap();
         let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
         if let Some(protocol) = protocol {
             let value = protocol.parse().unwrap();
             request.headers_mut().insert("sec-websocket-protocol", value);
         }
-        let socket = TcpStream::connect(address).await.unwrap();
         let (stream, response) = client_async(request, socket).await?;
         let protocol = response.headers().get("sec-websocket-protocol");
         let protocol = protocol.map(|value| value.to_str().unwrap().to_owned());
