@@ -12,6 +12,7 @@
 //! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
+//! | [`envelope`] | an entity's event in JSON, CloudEvents and Avro |
 //! | [`binding`] | what is sent to MongoDB and what is decided in process |
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
@@ -28,6 +29,7 @@ pub mod access;
 pub mod catalog;
 pub mod hub;
 pub mod source;
+pub mod envelope;
 pub mod binding;
 pub mod definition;
 pub mod query;
