@@ -56,17 +56,14 @@ impl Catalog {
     pub async fn replace_properties(
         &self,
         namespace: &Namespace,
-        mut properties: Document,
+        properties: Document,
         precondition: &Precondition,
     ) -> Result<Written, WriteError> {
-        let etag = ObjectId::new();
-        properties.remove("_id");
-        properties.insert("_etag", etag);
         let id = properties_id(&namespace.coll);
         // The metadata first: a write that its condition forbids leaves no collection behind.
-        let created = self.replace(&namespace.db, &id, properties, precondition).await?;
+        let written = self.replace(&namespace.db, &id, properties, precondition).await?;
         self.create_collection(namespace).await?;
-        Ok(Written { created, etag })
+        Ok(written)
     }
 
     /// Applies an update (operators) to the metadata of a collection, if `check` accepts the outcome:
@@ -131,23 +128,23 @@ impl Catalog {
     pub async fn replace_database(
         &self,
         db: &str,
+        properties: Document,
+        precondition: &Precondition,
+    ) -> Result<Written, WriteError> {
+        self.replace(db, PROPERTIES, properties, precondition).await
+    }
+
+    /// Writes metadata under `id`, with a new tag.
+    async fn replace(
+        &self,
+        db: &str,
+        id: &str,
         mut properties: Document,
         precondition: &Precondition,
     ) -> Result<Written, WriteError> {
         let etag = ObjectId::new();
         properties.remove("_id");
         properties.insert("_etag", etag);
-        let created = self.replace(db, PROPERTIES, properties, precondition).await?;
-        Ok(Written { created, etag })
-    }
-
-    async fn replace(
-        &self,
-        db: &str,
-        id: &str,
-        properties: Document,
-        precondition: &Precondition,
-    ) -> Result<bool, WriteError> {
         let filter = self.filter(db, id, precondition).await?;
         let collection = self.properties_of(db);
         let replaced = collection
@@ -156,7 +153,7 @@ impl Catalog {
             .return_document(ReturnDocument::Before);
         let before = write(db, replaced.into_future()).await?;
         self.settled(db, id, precondition, before.is_some()).await?;
-        Ok(before.is_none())
+        Ok(Written { created: before.is_none(), etag })
     }
 
     /// The condition is part of the write, so that nothing comes between the check and the write.
