@@ -24,7 +24,6 @@ mod place;
 mod stage;
 mod stream;
 mod streams;
-mod suggest;
 mod uses;
 mod var;
 mod variables;

@@ -38,7 +38,6 @@ mod payload;
 mod publication;
 mod rendition;
 mod subscription_def;
-mod suggest;
 mod topic;
 #[cfg(test)]
 mod fixture;

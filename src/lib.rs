@@ -18,8 +18,10 @@
 //! | [`definition`] | what a stream, as declared, means |
 //! | [`query`] | does this document match, exactly as MongoDB would say |
 //! | [`change`] | one change event: its position, its frames |
+//! | [`yaml`] | what a file of declarations says, and where |
 //! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
 //! | [`config`] | what the operator wants |
+//! | [`suggest`] | which word was meant |
 //! | [`backoff`] | how long to wait before trying again |
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
@@ -36,7 +38,9 @@ pub mod binding;
 pub mod definition;
 pub mod query;
 pub mod change;
+pub mod yaml;
 pub mod json;
 pub mod config;
+pub mod suggest;
 pub mod backoff;
 pub mod mongod;

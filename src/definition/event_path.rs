@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::DefinitionError;
 use super::lookup::{Step, steps};
-use super::suggest::hint;
+use crate::suggest::hint;
 
 /// A field of the change event, as its components from the top.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use bson::{Bson, Document};
 
 use super::error::DefinitionError;
 use super::path::At;
-use super::suggest::hint;
+use crate::suggest::hint;
 
 /// What `fullDocument` of an update holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -15,15 +15,16 @@
 //! service would ignore in stored metadata, such as an unknown field, is an error in a file.
 
 mod declaration;
-mod folder;
 mod merge;
-mod node;
-mod note;
+mod locate;
+
+use std::path::Path;
 
 use bson::Array;
 
-pub use folder::load;
-pub use note::{FileNote, Origin};
+pub use crate::yaml::{Note, Origin};
+
+use crate::yaml;
 
 /// The streams of one collection, gathered from all files.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,21 @@ pub struct CollectionStreams {
     /// Where each stream was declared, in the same order.
     pub origin: Vec<Origin>,
     /// What works but may surprise, with its place.
-    pub warnings: Vec<FileNote>,
+    pub warnings: Vec<Note>,
+}
+
+/// Reads every `.yaml`, `.yml` and `.json` file in a folder, in the order of their names, or the
+/// one file that `path` names. Folders inside the folder are not entered.
+///
+/// # Errors
+/// Everything wrong in any file, or that there is none.
+pub fn load(path: &Path) -> Result<Vec<CollectionStreams>, Vec<Note>> {
+    let (texts, unreadable) = yaml::read(path);
+    let texts = texts.iter().map(|(file, text)| (file.as_path(), text.as_str()));
+    match parse(texts) {
+        Ok(collections) if unreadable.is_empty() => Ok(collections),
+        parsed => Err(unreadable.into_iter().chain(parsed.err().unwrap_or_default()).collect()),
+    }
 }
 
 /// Reads files that are already in memory, each with the name that messages give it.
@@ -46,8 +61,8 @@ pub struct CollectionStreams {
 /// # Errors
 /// Everything wrong in any of them, in order.
 pub fn parse<'a>(
-    files: impl IntoIterator<Item = (&'a std::path::Path, &'a str)>,
-) -> Result<Vec<CollectionStreams>, Vec<FileNote>> {
+    files: impl IntoIterator<Item = (&'a Path, &'a str)>,
+) -> Result<Vec<CollectionStreams>, Vec<Note>> {
     let mut gathered = merge::Gathered::default();
     let mut errors = Vec::new();
     for (file, text) in files {

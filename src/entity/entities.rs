@@ -11,7 +11,7 @@ use super::{
     feed::Part,
     file::{self, Declarations, Note},
 };
-use crate::binding::Namespace;
+use crate::{binding::Namespace, yaml};
 
 /// The entities and subscriptions of a folder, which fit together.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,13 @@ impl Entities {
     /// # Errors
     /// Everything that is wrong in any of them, each with its place and the remedy.
     pub fn load(path: &Path) -> Result<Self, Vec<Note>> {
-        Self::parse(&file::read_folder(path)?)
+        let (files, mut errors) = yaml::read(path);
+        let parsed = Self::parse(&files);
+        if errors.is_empty() {
+            return parsed;
+        }
+        errors.extend(parsed.err().unwrap_or_default());
+        Err(errors)
     }
 
     /// Reads files that are already in memory.

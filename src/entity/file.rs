@@ -25,22 +25,20 @@
 
 mod entity;
 mod event;
-mod folder;
 mod link;
-mod node;
 mod paths;
 mod reading;
 mod script;
 mod subscription;
 
-pub use crate::definition::file::{FileNote as Note, Origin};
+pub use crate::yaml::{Note, Origin};
 
 use std::path::Path;
 
 use super::{EntityDef, SubscriptionDef};
+use crate::yaml;
 use reading::Reading;
 
-pub(super) use folder::read as read_folder;
 pub(super) use link::link;
 
 /// What the files of a folder declare, before it is known whether it fits together.
@@ -56,7 +54,7 @@ const KEYS: &[&str] = &["entities", "subscriptions"];
 /// Reads one file into `declarations`. Gives everything that is wrong in it.
 pub(super) fn read(file: &Path, text: &str, declarations: &mut Declarations) -> Vec<Note> {
     let mut reading = Reading::new(file);
-    match node::parse(text) {
+    match yaml::parse(text) {
         Ok(root) => reading.file(&root, declarations),
         Err((mark, reason)) => reading.refuse(mark, reason),
     }
@@ -65,7 +63,7 @@ pub(super) fn read(file: &Path, text: &str, declarations: &mut Declarations) -> 
 }
 
 impl Reading<'_> {
-    fn file(&mut self, root: &node::Node, declarations: &mut Declarations) {
+    fn file(&mut self, root: &yaml::Node, declarations: &mut Declarations) {
         if !self.is_map(root, "a file holds `entities`, `subscriptions`, or both", KEYS, &[]) {
             return;
         }

@@ -3,9 +3,9 @@
 use bson::{Bson, Document};
 
 use super::super::path::At;
-use super::super::suggest::hint;
 use super::operators::{EXPRESSIONS, UNUSABLE};
 use super::{Checked, Mode, seen, unsupported};
+use crate::suggest::hint;
 
 /// Checks every operator below an expression; what `$literal` quotes is data and not looked into.
 pub(super) fn check(value: &Bson, mode: Mode) -> Checked {

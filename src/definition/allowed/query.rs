@@ -3,10 +3,10 @@
 use bson::{Bson, Document};
 
 use super::super::path::At;
-use super::super::suggest::hint;
 use super::super::violation::Finding;
 use super::operators::{FIELD, LOGICAL, UNUSABLE, VALUE_KEYS};
 use super::{Checked, Mode, expression, seen, unsupported};
+use crate::suggest::hint;
 
 /// A whole query.
 pub(super) fn check(query: &Bson, mode: Mode) -> Checked {

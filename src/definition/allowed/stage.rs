@@ -3,10 +3,10 @@
 use bson::{Bson, Document};
 
 use super::super::path::At;
-use super::super::suggest::hint;
 use super::super::violation::{Finding, ViolationKind};
 use super::operators::{OTHER_STAGES, STAGES};
 use super::{Checked, Mode, event_id, expression, query, seen};
+use crate::suggest::hint;
 
 pub(super) fn check(stage: &Document, mode: Mode) -> Checked {
     // `{"$var": …}` may stand for the whole stage; then only its default can be looked at.

@@ -9,9 +9,9 @@ use super::super::escape::{escape_stages, unescape};
 use super::super::fields::FIELDS;
 use super::super::names::{NameError, check_coll, check_db};
 use super::super::stream::StreamDef;
-use super::super::suggest::hint;
-use super::node::{self, Mark, Node};
-use super::note::{FileNote, Origin};
+use super::locate::locate;
+use crate::suggest::hint;
+use crate::yaml::{self, Mark, Node, Note, Origin};
 
 /// A collection's streams as one file declares them.
 #[derive(Debug)]
@@ -27,15 +27,15 @@ pub(super) struct Declared {
     pub(super) uri: String,
     pub(super) stored: Bson,
     pub(super) origin: Origin,
-    pub(super) warnings: Vec<FileNote>,
+    pub(super) warnings: Vec<Note>,
 }
 
 const KEYS: &[&str] = &["db", "coll", "streams"];
 
 /// Reads every declaration of a file, or everything that is wrong in it.
-pub(super) fn parse(file: &Path, text: &str) -> Result<Vec<Declaration>, Vec<FileNote>> {
+pub(super) fn parse(file: &Path, text: &str) -> Result<Vec<Declaration>, Vec<Note>> {
     let root =
-        node::parse(text).map_err(|(mark, reason)| vec![Origin::new(file, mark).note(reason)])?;
+        yaml::parse(text).map_err(|(mark, reason)| vec![Origin::new(file, mark).note(reason)])?;
     let mut reading = Reading { file, errors: Vec::new() };
     let nodes = root.items().unwrap_or(std::slice::from_ref(&root));
     let declarations = nodes.iter().filter_map(|node| reading.declaration(node)).collect();
@@ -45,7 +45,7 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Vec<Declaration>, Vec<Fil
 /// A file on its way in; what is wrong is noted and reading goes on.
 struct Reading<'a> {
     file: &'a Path,
-    errors: Vec<FileNote>,
+    errors: Vec<Note>,
 }
 
 impl Reading<'_> {
@@ -99,7 +99,7 @@ impl Reading<'_> {
         };
         match StreamDef::parse(&element).and_then(|def| Ok((stored(&element)?, def))) {
             Ok((stored, def)) => Some(self.declared(node, stored, def)),
-            Err(error) => self.refuse(node.locate(error.path.segments()), described(&error)),
+            Err(error) => self.refuse(locate(node, error.path.segments()), described(&error)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::CollectionStreams;
 use super::declaration::{Declaration, Declared};
-use super::note::FileNote;
+use crate::yaml::Note;
 
 /// Declarations gathered by collection, in the order in which collections were first named.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Gathered {
     }
 
     /// An error for each stream that another one of the same collection already has the name of.
-    pub(super) fn duplicates(&self) -> Vec<FileNote> {
+    pub(super) fn duplicates(&self) -> Vec<Note> {
         self.0.iter().flat_map(|declaration| repeated(&declaration.streams)).collect()
     }
 
@@ -29,7 +29,7 @@ impl Gathered {
     }
 }
 
-fn repeated(streams: &[Declared]) -> Vec<FileNote> {
+fn repeated(streams: &[Declared]) -> Vec<Note> {
     let mut first = HashMap::new();
     let mut errors = Vec::new();
     for stream in streams {

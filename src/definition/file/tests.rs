@@ -7,7 +7,7 @@ use bson::{Bson, bson, oid::ObjectId};
 use super::super::streams::StreamDefs;
 use super::*;
 
-fn parse_all(files: &[(&str, &str)]) -> Result<Vec<CollectionStreams>, Vec<FileNote>> {
+fn parse_all(files: &[(&str, &str)]) -> Result<Vec<CollectionStreams>, Vec<Note>> {
     parse(files.iter().map(|(name, text)| (Path::new(*name), *text)))
 }
 

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    node::{Mark, Node},
-    reading::{Foreign, Reading},
-};
+use super::reading::{Foreign, Reading};
 use crate::{
     binding::{Cut, Namespace},
     definition::names::{check_coll, check_db},
     entity::{EntityDef, Field, Payload, SubscriptionDef},
     envelope::AvroSchema,
+    yaml::{Mark, Node},
 };
 
 const KEYS: &[&str] = &[

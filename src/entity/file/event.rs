@@ -1,13 +1,11 @@
 //! An event of an entity.
 
-use super::{
-    node::Node,
-    reading::{Foreign, Reading},
-};
+use super::reading::{Foreign, Reading};
 use crate::{
     binding::Cut,
     entity::{EventDef, Operations, default_topic, topic},
     envelope::Format,
+    yaml::Node,
 };
 
 const KEYS: &[&str] = &["name", "operations", "condition", "topic", "format", "include", "exclude"];

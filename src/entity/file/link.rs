@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Declarations, Note, Origin};
-use crate::entity::{EntityDef, Scope, SubscriptionDef, suggest::hint};
+use crate::{
+    entity::{EntityDef, Scope, SubscriptionDef},
+    suggest::hint,
+};
 
 /// Everything that does not fit; warnings are added to the declarations.
 pub(in crate::entity) fn link(declarations: &mut Declarations) -> Vec<Note> {

@@ -2,8 +2,8 @@
 
 use bson::{Bson, Document};
 
-use super::{node::Node, reading::Reading};
-use crate::{binding::Cut, entity::Field};
+use super::reading::Reading;
+use crate::{binding::Cut, entity::Field, yaml::Node};
 
 impl Reading<'_> {
     /// The fields under a key. `None` when there are none, or when one cannot be a field.

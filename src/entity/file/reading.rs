@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use super::{
-    Note, Origin,
-    node::{Kind, Mark, Node},
+use serde_json::Value;
+
+use crate::{
+    suggest::hint,
+    yaml::{Kind, Mark, Node, Note, Origin},
 };
-use crate::entity::suggest::hint;
 
 /// Notes of one file.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ impl<'a> Reading<'a> {
     pub(super) fn flag(&mut self, node: &Node, key: &str) -> bool {
         match node.entry(key).map(|entry| (&entry.value.kind, entry.value.mark)) {
             None => false,
-            Some((Kind::Flag(flag), _)) => *flag,
+            Some((Kind::Scalar(Value::Bool(flag)), _)) => *flag,
             Some((_, mark)) => {
                 self.refuse(mark, format!("`{key}` must be true or false"));
                 false

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{
-    node::{Kind, Node},
-    reading::Reading,
+use super::reading::Reading;
+use crate::{
+    entity::Expression,
+    yaml::{Kind, Node},
 };
-use crate::entity::Expression;
 
 const KEYS: &[&str] = &["language", "expression"];
 
@@ -15,7 +15,7 @@ impl Reading<'_> {
     pub(super) fn script(&mut self, node: &Node, key: &str) -> Option<Arc<Expression>> {
         let value = &node.entry(key)?.value;
         let form = format!("write `{key}: {{ language: expr, expression: \"…\" }}`");
-        if matches!(value.kind, Kind::Text(_) | Kind::Flag(_) | Kind::Number) {
+        if matches!(&value.kind, Kind::Scalar(bare) if !bare.is_null()) {
             let reason = format!("a bare `{key}` belongs to an older dialect; {form}");
             self.refuse(value.mark, reason);
             return None;

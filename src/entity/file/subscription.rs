@@ -1,10 +1,10 @@
 //! A subscription, of an entity or of a file.
 
-use super::{
-    node::Node,
-    reading::{Foreign, Reading},
+use super::reading::{Foreign, Reading};
+use crate::{
+    entity::{Scope, SubscriptionDef, Transport, Transports, topic},
+    yaml::Node,
 };
-use crate::entity::{Scope, SubscriptionDef, Transport, Transports, topic};
 
 const KEYS: &[&str] =
     &["name", "source", "eventtypes", "scope", "rls", "fieldgroup", "transports", "filter"];

@@ -1,8 +1,8 @@
 //! Calls of functions, and predicates over elements.
 
 use super::{Found, Reader, Word};
-use crate::entity::{
-    expression::{
+use crate::{
+    entity::expression::{
         error::ExpressionError,
         functions::{self, Function, Predicate},
     },

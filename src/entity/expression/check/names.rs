@@ -1,7 +1,7 @@
 //! What a bare name may be: a constant, the element of a predicate, a variable.
 
 use super::{Found, Kind, Reader, Word};
-use crate::entity::suggest::hint;
+use crate::suggest::hint;
 
 /// The variables, and the kind of each when it is not `nil`.
 const VARIABLES: &[(&str, Kind)] = &[

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::Mark;
+
 /// Where something was declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -19,7 +21,7 @@ pub struct Origin {
 /// An error or a warning; reads `orders.yaml:7:5: the reason`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{origin}: {reason}")]
-pub struct FileNote {
+pub struct Note {
     /// The place.
     pub origin: Origin,
     /// What is wrong there and what to do about it.
@@ -27,12 +29,12 @@ pub struct FileNote {
 }
 
 impl Origin {
-    pub(super) fn new(file: &Path, (line, column): (u64, u64)) -> Self {
+    pub(crate) fn new(file: &Path, (line, column): Mark) -> Self {
         Self { file: file.to_owned(), line, column }
     }
 
-    pub(super) fn note(self, reason: impl Into<String>) -> FileNote {
-        FileNote { origin: self, reason: reason.into() }
+    pub(crate) fn note(self, reason: impl Into<String>) -> Note {
+        Note { origin: self, reason: reason.into() }
     }
 }
 

@@ -9,24 +9,28 @@ use std::{
 use super::{Note, Origin};
 
 /// A larger file is no declaration.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A folder with more is another folder.
 const MAX_FILES: usize = 1000;
 
 /// The text of every `.yaml`, `.yml` and `.json` file in a folder, in the order of their names, or
-/// of the one file that `path` names. Folders inside the folder are not entered.
-///
-/// # Errors
-/// What cannot be read, or that there is nothing.
-pub(in crate::entity) fn read(path: &Path) -> Result<Vec<(PathBuf, String)>, Vec<Note>> {
-    let files = list(path).map_err(|note| vec![note])?;
-    let texts = files.into_iter().map(|file| text(&file).map(|text| (file, text)));
-    let (texts, errors): (Vec<_>, Vec<_>) = texts.partition(Result::is_ok);
-    if errors.is_empty() {
-        return Ok(texts.into_iter().flatten().collect());
+/// of the one file that `path` names; and what cannot be read, or that there is nothing. Folders
+/// inside the folder are not entered.
+pub(crate) fn read(path: &Path) -> (Vec<(PathBuf, String)>, Vec<Note>) {
+    let (mut texts, mut errors) = (Vec::new(), Vec::new());
+    match list(path) {
+        Ok(files) => {
+            for file in files {
+                match text(&file) {
+                    Ok(text) => texts.push((file, text)),
+                    Err(note) => errors.push(note),
+                }
+            }
+        }
+        Err(note) => errors.push(note),
     }
-    Err(errors.into_iter().filter_map(Result::err).collect())
+    (texts, errors)
 }
 
 fn list(path: &Path) -> Result<Vec<PathBuf>, Note> {
@@ -59,11 +63,11 @@ fn text(file: &Path) -> Result<String, Note> {
     let opened = fs::File::open(file).map_err(cannot)?;
     let bytes = opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
     if bytes as u64 > MAX_FILE_BYTES {
-        return Err(note(file, "is larger than 4 MiB; split it"));
+        return Err(note(file, "is larger than 8 MiB; split it"));
     }
     Ok(text)
 }
 
 fn note(file: &Path, reason: impl Into<String>) -> Note {
-    Note { origin: Origin { file: file.to_owned(), line: 0, column: 0 }, reason: reason.into() }
+    Origin::new(file, (0, 0)).note(reason)
 }
