@@ -8,7 +8,9 @@ mod dev;
 mod export;
 mod password;
 mod serve;
+mod service;
 mod signals;
+mod tail;
 mod token;
 mod writer;
 
@@ -38,6 +40,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Install the definitions of a folder into collection metadata
     Apply(apply::ApplyArgs),
+    /// Watch a stream of a running service, one event a line
+    Tail(tail::TailArgs),
     /// Print a document that describes the service
     Export(export::ExportArgs),
     /// Sign a token that the configured key verifies
@@ -58,6 +62,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Dev(args) => dev::run(&cli.common, &args).await,
         Command::Check(args) => check::run(&cli.common, &args),
         Command::Apply(args) => apply::run(&cli.common, &args).await,
+        Command::Tail(args) => tail::run(&cli.common, &args).await,
         Command::Export(args) => export::run(&args),
         Command::Token(args) => token::run(&cli.common, &args),
         Command::HashPassword(args) => password::run(&args),

@@ -13,6 +13,7 @@ mod tests;
 mod verifier;
 
 pub use self::fetch::{FetchError, KeySource};
+pub(crate) use self::fetch::{HttpsClient, https_connector};
 pub use self::key::{KeyError, VerifyingKey};
 pub use self::sign::{SignError, sign_token};
 pub use self::verifier::JwtVerifier;

@@ -10,7 +10,7 @@ use std::{
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("mongodb::", &["cli", "app", "http/documents", "catalog", "source", "access", "mongod"]),
     ("axum::", &["app", "http"]),
-    ("hyper::", &["app", "http", "access/jwt"]),
+    ("hyper::", &["cli", "app", "http", "access/jwt"]),
     ("tungstenite::", &["http"]),
     ("clap::", &["cli", "config", "main"]),
 ];

@@ -45,5 +45,6 @@ mod serving;
 mod streams;
 mod subscribe_race;
 mod support;
+mod tail;
 mod unknown_ids;
 mod variables;

@@ -18,10 +18,11 @@ pub struct KeySource(Place);
 
 enum Place {
     File(PathBuf),
-    Url { uri: Uri, client: Box<HttpClient> },
+    Url { uri: Uri, client: Box<HttpsClient> },
 }
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
+/// A client of http and https.
+pub(crate) type HttpsClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 
 /// Why a key set cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +58,7 @@ impl KeySource {
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(refused());
         }
-        let connector = connector().map_err(|error| KeyError::Tls(error.to_string()))?;
+        let connector = https_connector().map_err(|error| KeyError::Tls(error.to_string()))?;
         let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
         Ok(Self(Place::Url { uri, client }))
     }
@@ -76,7 +77,7 @@ impl KeySource {
     }
 }
 
-async fn get(uri: &Uri, client: &HttpClient) -> Result<String, FetchError> {
+async fn get(uri: &Uri, client: &HttpsClient) -> Result<String, FetchError> {
     let failed = |reason: String| FetchError::Http { uri: uri.clone(), reason };
     let answer = client.get(uri.clone()).await.map_err(|error| failed(error.to_string()))?;
     if answer.status() != StatusCode::OK {
@@ -88,7 +89,7 @@ async fn get(uri: &Uri, client: &HttpClient) -> Result<String, FetchError> {
 }
 
 /// Trusts the certificates of the machine, which hold those of a company; without any, Mozilla's.
-fn connector() -> std::io::Result<HttpsConnector<HttpConnector>> {
+pub(crate) fn https_connector() -> std::io::Result<HttpsConnector<HttpConnector>> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let native = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider.clone());
     let roots = native.or_else(|error| {
