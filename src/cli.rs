@@ -5,6 +5,7 @@ mod apply;
 mod check;
 mod definitions;
 mod dev;
+mod doctor;
 mod export;
 mod password;
 mod serve;
@@ -40,6 +41,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Install the definitions of a folder into collection metadata
     Apply(apply::ApplyArgs),
+    /// Examine a MongoDB deployment: what would not work, and what to do about it
+    Doctor(doctor::DoctorArgs),
     /// Watch a stream of a running service, one event a line
     Tail(tail::TailArgs),
     /// Print a document that describes the service
@@ -62,6 +65,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Dev(args) => dev::run(&cli.common, &args).await,
         Command::Check(args) => check::run(&cli.common, &args),
         Command::Apply(args) => apply::run(&cli.common, &args).await,
+        Command::Doctor(args) => doctor::run(&cli.common, &args).await,
         Command::Tail(args) => tail::run(&cli.common, &args).await,
         Command::Export(args) => export::run(&args),
         Command::Token(args) => token::run(&cli.common, &args),

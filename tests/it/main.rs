@@ -13,6 +13,7 @@ mod census;
 mod cli;
 mod compat;
 mod definitions;
+mod doctor;
 mod faults;
 mod half_open;
 mod heartbeats;
