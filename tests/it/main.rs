@@ -14,6 +14,7 @@ mod cli;
 mod compat;
 mod definitions;
 mod doctor;
+mod documents;
 mod faults;
 mod half_open;
 mod heartbeats;
