@@ -175,6 +175,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
                 return Err(std::io::ErrorKind::WriteZero.into());
             }
             self.outbox.advance(count);
+            if !self.outbox.is_empty() {
+                // A socket that takes everything at once must not keep us from hearing the client.
+                tokio::task::yield_now().await;
+            }
         }
         timeout(self.write_timeout, self.io.flush())
             .await
