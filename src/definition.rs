@@ -21,11 +21,13 @@ mod notify;
 mod parameters;
 mod path;
 mod place;
+mod read;
 mod stage;
 mod stream;
 mod streams;
 mod uses;
 mod var;
+mod variable_error;
 mod variables;
 mod violation;
 mod warnings;
@@ -42,7 +44,8 @@ pub use stream::StreamDef;
 pub use streams::{BadStream, StreamDefs};
 pub use uses::VariableUse;
 pub use var::VarRef;
-pub use variables::{VariableError, Variables};
+pub use variable_error::VariableError;
+pub use variables::Variables;
 pub use violation::{SecurityViolation, ViolationKind};
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Settings {
         let value = match (key.kind, value) {
             (_, Value::Null) => "null".to_owned(),
             (Kind::Secret, Value::Text(text)) if key.name == "mongodb.uri" => {
-                super::mongodb::redact(text)
+                super::mongo_uri::redact(text)
             }
             (Kind::Secret, _) => REDACTED.to_owned(),
             _ => value.render(),

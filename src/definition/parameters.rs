@@ -1,6 +1,6 @@
 //! The query string of a stream's URL: which parameters are variables.
 
-use super::variables::VariableError;
+use super::variable_error::VariableError;
 
 /// Query parameters that have a meaning of their own and are therefore never variables. A stream
 /// variable of such a name can only be bound through `avars`.

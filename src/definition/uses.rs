@@ -22,7 +22,14 @@ pub struct VariableUse {
     pub in_notify_when: bool,
 }
 
-pub(crate) fn uses(def: &StreamDef) -> Vec<VariableUse> {
+impl StreamDef {
+    /// The variables a client or the server can bind, each once, in order of appearance.
+    pub fn variables(&self) -> Vec<VariableUse> {
+        uses(self)
+    }
+}
+
+fn uses(def: &StreamDef) -> Vec<VariableUse> {
     let mut uses = Vec::new();
     for stage in &def.stages {
         let optional = !stage.condition().is_empty();
