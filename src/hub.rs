@@ -12,9 +12,13 @@ mod history;
 pub mod item;
 pub mod mailbox;
 pub mod registry;
+mod replay;
+mod replays;
 mod rewind;
 mod routes;
+mod search;
 pub mod subscription;
+mod turns;
 
 pub use close::CloseReason;
 pub use history::HistoryLimits;

@@ -143,17 +143,12 @@ impl Feed {
         Item::reset(reason, message, self.start_of(time))
     }
 
-    /// Registers a subscriber that reads the history. Gives where it begins, as [`Feed::head`] does.
+    /// Registers a subscriber that reads the history. Gives the number of the next item, and where the
+    /// feed stands before it. Looked up together: an item that came in between would count as delivered
+    /// and never be.
     pub(super) fn join(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) -> (u64, Tail) {
         let mut state = self.write();
         state.readers.insert(id, mailbox.clone());
-        (state.history.head(), self.tail_of(&state))
-    }
-
-    /// The number of the next item, and where the feed stands before it. Looked up together: an item
-    /// that came in between would count as delivered and never be.
-    pub(super) fn head(&self) -> (u64, Tail) {
-        let state = self.lock();
         (state.history.head(), self.tail_of(&state))
     }
 

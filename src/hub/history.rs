@@ -30,6 +30,22 @@ impl History {
         Self { items: VecDeque::new(), first: 0, bytes: 0, floor, limits }
     }
 
+    pub(super) fn limits(&self) -> HistoryLimits {
+        self.limits
+    }
+
+    /// The number of the oldest item held.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether an item of this weight can be added without letting another go.
+    pub(super) fn has_room(&self, weight: usize) -> bool {
+        let fits =
+            self.items.len() < self.limits.events && self.bytes + weight <= self.limits.bytes;
+        fits || self.items.is_empty()
+    }
+
     /// The number that the next item will get.
     pub(super) fn head(&self) -> u64 {
         self.first + self.items.len() as u64
@@ -78,7 +94,8 @@ impl History {
         self.items.len() > self.limits.events || self.bytes > self.limits.bytes
     }
 
-    fn evict(&mut self) {
+    /// Lets the oldest item go.
+    pub(super) fn evict(&mut self) {
         if let Some(item) = self.items.pop_front() {
             self.first += 1;
             self.bytes -= item.weight();

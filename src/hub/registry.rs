@@ -21,7 +21,9 @@ use super::{
     feed::{Feed, SubscriberId},
     history::HistoryLimits,
     mailbox::MailboxLimits,
+    replays::Replays,
     subscription::{Resume, Subscription},
+    turns::Turns,
 };
 use crate::{
     binding::{CursorSpec, Selection},
@@ -34,7 +36,8 @@ use crate::{
 pub struct HubLimits {
     /// Most shared cursors at a time; a further one is refused.
     pub cursors: usize,
-    /// Most catch-up cursors at a time; a further one waits.
+    /// Most catch-up cursors at a time; a further one waits. All together hold in memory what one
+    /// history may.
     pub catch_ups: usize,
     /// How long a cursor outlives its last subscriber.
     pub linger: Duration,
@@ -72,7 +75,7 @@ pub(super) struct Inner {
     pub(super) limits: HubLimits,
     slots: Mutex<HashMap<Arc<CursorSpec>, Arc<Slot>>>,
     cursors: Arc<Semaphore>,
-    pub(super) catch_ups: Arc<Semaphore>,
+    catch_ups: Arc<Turns>,
     next_id: AtomicU64,
     pub(super) tasks: TaskTracker,
     pub(super) closing: CancellationToken,
@@ -90,7 +93,7 @@ struct Slot {
 /// The key that seals ids, once it is known: it may lie in a MongoDB that is not there yet.
 pub type KeyReceiver = watch::Receiver<Option<PositionKey>>;
 
-type Opening = Option<Result<Arc<Feed>, SubscribeError>>;
+type Opening = Option<Result<Arc<Replays>, SubscribeError>>;
 
 /// A share in a cursor. The cursor outlives the last one by the linger time.
 pub(super) struct Lease {
@@ -107,7 +110,7 @@ impl Hub {
             limits,
             slots: Mutex::default(),
             cursors: Arc::new(Semaphore::new(limits.cursors)),
-            catch_ups: Arc::new(Semaphore::new(limits.catch_ups)),
+            catch_ups: Arc::new(Turns::new(limits.catch_ups)),
             next_id: AtomicU64::new(1),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -124,10 +127,10 @@ impl Hub {
     ) -> Result<Subscription, SubscribeError> {
         let spec = Arc::new(spec);
         let lease = self.lease(&spec)?;
-        let feed = self.opened(&lease).await?;
-        let id = self.next_id();
+        let replays = self.opened(&lease).await?;
+        let (feed, id) = (replays.feed.clone(), self.next_id());
         let mut subscription = Subscription::live(feed, id, selection, lease);
-        self.rewind(&mut subscription, &spec, resume).await?;
+        self.rewind(&mut subscription, &replays, resume).await?;
         Ok(subscription)
     }
 
@@ -182,7 +185,7 @@ impl Hub {
         Ok(Lease { hub: self.clone(), slot })
     }
 
-    async fn opened(&self, lease: &Lease) -> Result<Arc<Feed>, SubscribeError> {
+    async fn opened(&self, lease: &Lease) -> Result<Arc<Replays>, SubscribeError> {
         let mut opened = lease.slot.opened.clone();
         let outcome = timeout(self.0.limits.open_timeout, opened.wait_for(Option::is_some)).await;
         let slow = || SourceError::unresponsive("opening the change stream");
@@ -223,7 +226,7 @@ impl Hub {
         };
         let feed = Arc::new(self.feed(spec, reader.newest().clone(), key));
         let signals = spawn_reader(reader, permit, &self.0.tasks);
-        announce.send_replace(Some(Ok(feed.clone())));
+        announce.send_replace(Some(Ok(self.replays(spec, feed.clone()))));
         let fanout = Fanout {
             feed,
             linger: self.0.limits.linger,
@@ -287,6 +290,20 @@ impl Hub {
         if slots.get(spec).is_some_and(|current| Arc::ptr_eq(current, slot)) {
             slots.remove(spec);
         }
+    }
+
+    fn replays(&self, spec: &Arc<CursorSpec>, feed: Arc<Feed>) -> Arc<Replays> {
+        let HubLimits { history, catch_ups, .. } = self.0.limits;
+        Arc::new(Replays {
+            source: self.0.source.clone(),
+            spec: spec.clone(),
+            feed,
+            turns: self.0.catch_ups.clone(),
+            window: HistoryLimits { bytes: history.bytes / catch_ups, ..history },
+            closing: self.0.closing.clone(),
+            tasks: self.0.tasks.clone(),
+            gathering: Mutex::default(),
+        })
     }
 
     fn feed(&self, spec: &CursorSpec, floor: ResumeToken, key: PositionKey) -> Feed {

@@ -9,6 +9,8 @@ use super::{
     item::{Status, Tail},
     mailbox::{Found, Mailbox},
     registry::Lease,
+    replay::Origin,
+    replays::Replays,
 };
 use crate::{
     binding::Selection,
@@ -78,25 +80,32 @@ impl Subscription {
         Self { feed, id, mailbox, selection, phase, last, seen: None, taken, _lease: lease }
     }
 
-    /// Begins in the past instead of now. `last` is the position that the client asked for.
-    pub(super) fn rewind(&mut self, start: Rewind, last: Tail) {
-        self.phase = match start {
-            Rewind::History { next, seen } => {
-                self.seen = seen;
-                Phase::Reading(next)
-            }
-            Rewind::CatchUp(catch_up) => Phase::CatchingUp(catch_up),
-        };
+    /// Begins with an item of the history instead of now; items up to `seen` that are still to come are
+    /// not wanted. `last` is the position that the client asked for.
+    pub(super) fn rewind(&mut self, next: u64, seen: Option<ResumeToken>, last: Tail) {
+        self.phase = Phase::Reading(next);
+        self.seen = seen;
         self.last = last;
+    }
+
+    /// Begins with what MongoDB holds after `origin`; or in the history, when that is enough.
+    pub(super) fn catch_up(&mut self, replays: &Arc<Replays>, origin: Origin, last: Tail) {
+        if let Origin::Token(token) = &origin
+            && let Some(next) = self.feed.after(token)
+        {
+            // Another replica may have told the token before this one's cursor has come to it.
+            return self.rewind(next, Some(token.clone()), last);
+        }
+        if let Phase::Reading(joined) = self.phase {
+            let joined = (joined, std::mem::replace(&mut self.last, last));
+            let place = CatchUp::board(replays.clone(), self.id, &self.mailbox, origin, joined);
+            self.phase = Phase::CatchingUp(place);
+        }
     }
 
     /// Says something before anything else.
     pub(super) fn say(&mut self, item: Item) {
         self.taken.push((0, item));
-    }
-
-    pub(super) fn feed(&self) -> &Arc<Feed> {
-        &self.feed
     }
 
     /// The id that a client would come back with if it were cut now.
@@ -126,11 +135,8 @@ impl Subscription {
             }
             let step = match &mut self.phase {
                 Phase::CatchingUp(catch_up) => {
-                    let caught = tokio::select! {
-                        caught = catch_up.next(&self.feed, &mut self.taken) => caught,
-                        () = self.mailbox.woken() => continue,
-                    };
-                    self.caught(caught)
+                    let caught = catch_up.take(&self.feed, &mut self.taken);
+                    self.caught(caught).await
                 }
                 Phase::Reading(next) => {
                     let next = *next;
@@ -217,9 +223,14 @@ impl Subscription {
         }
     }
 
-    fn caught(&mut self, caught: Caught) -> Option<CloseReason> {
+    /// Waits when there is nothing for now.
+    async fn caught(&mut self, caught: Caught) -> Option<CloseReason> {
         match caught {
             Caught::Items => None,
+            Caught::Nothing => {
+                self.mailbox.woken().await;
+                None
+            }
             Caught::UpWith { next, seen } => {
                 self.seen = seen;
                 self.phase = Phase::Reading(next);
@@ -268,13 +279,4 @@ fn is_repeat(seen: &mut Option<ResumeToken>, item: &Item) -> bool {
         *seen = None;
     }
     repeat
-}
-
-/// Where a subscription that does not begin live begins.
-#[derive(Debug)]
-pub(super) enum Rewind {
-    /// In the history, at a number; items up to `seen` that are still to come are not wanted.
-    History { next: u64, seen: Option<ResumeToken> },
-    /// On MongoDB.
-    CatchUp(CatchUp),
 }

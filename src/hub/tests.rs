@@ -3,6 +3,7 @@
 mod feed;
 mod hand_over;
 mod lifetime;
+mod replays;
 
 use std::{sync::Arc, time::Duration};
 
@@ -92,6 +93,12 @@ fn number(raw: &RawDocument) -> i32 {
 
 fn numbers(range: impl IntoIterator<Item = i32>) -> Vec<String> {
     range.into_iter().map(|n| n.to_string()).collect()
+}
+
+/// The id that the client gets with `_id: n`.
+fn id_of(source: &Scripted, n: i32) -> Resume {
+    let position = key().after(&source.token(n));
+    Resume::Id(key().seal(&position, "d.c").as_str().to_owned())
 }
 
 fn last_id(subscription: &Subscription) -> Resume {

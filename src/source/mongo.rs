@@ -13,9 +13,6 @@ use crate::{
     change::{ClusterTime, ResumeToken},
 };
 
-/// Most events a batch holds. Measured: larger batches gain nothing, ten times smaller ones lose half.
-const BATCH_SIZE: u32 = 1000;
-
 /// How long an answer may take, beyond the await time, before the connection counts as dead.
 const STALL_GRACE: Duration = Duration::from_secs(10);
 
@@ -42,14 +39,14 @@ impl MongoSource {
         spec: &CursorSpec,
         open: &Open,
     ) -> Result<Box<dyn ChangeCursor>, SourceError> {
-        let pipeline = open.pipeline(spec)?;
+        let (pipeline, batch_size) = (open.pipeline(spec)?, open.batch_size());
         let database = self.client.database(&spec.namespace.db);
         let collection = database.collection::<Document>(&spec.namespace.coll);
         let await_time = self.await_time;
         // A task of its own: when the caller gives up, the driver's future still runs to its end and
         // the cursor it brings is dropped, and so killed.
         let opening = tokio::spawn(async move {
-            let request = collection.aggregate(pipeline).batch_size(BATCH_SIZE);
+            let request = collection.aggregate(pipeline).batch_size(batch_size);
             request.max_await_time(await_time).batch().await
         });
         let inner = answer("opening a change stream", OPENING, opening).await?;

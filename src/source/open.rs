@@ -8,6 +8,12 @@ use crate::{
     definition::{FullDocument, FullDocumentBeforeChange},
 };
 
+/// Measured: larger batches gain nothing, ten times smaller ones lose half.
+const BATCH_SIZE: u32 = 1000;
+
+/// Small: a full batch is what ends the search for an event that is not there.
+const SEARCH_BATCH_SIZE: u32 = 50;
+
 /// One request for a cursor.
 #[derive(Debug, Clone)]
 pub struct Open {
@@ -38,6 +44,9 @@ pub struct Window {
     pub until: Option<ResumeToken>,
     /// Only events before this one.
     pub before: Option<ResumeToken>,
+    /// Only events of these times, sorted, and what follows the last of them: without it, the server
+    /// would look through all that has happened since before it says that there is no more.
+    pub among: Vec<ClusterTime>,
 }
 
 impl Open {
@@ -52,10 +61,24 @@ impl Open {
         Self { start: Start::At(token.cluster_time()), window }
     }
 
+    /// Only the events of some times, and whatever comes after.
+    pub fn among(times: impl IntoIterator<Item = ClusterTime>) -> Self {
+        let mut among: Vec<_> = times.into_iter().collect();
+        among.sort_unstable();
+        among.dedup();
+        let first = among.first().copied().unwrap_or_default();
+        Self { start: Start::At(first), window: Window { among, ..Window::default() } }
+    }
+
+    /// Most events that a batch should hold.
+    pub(crate) fn batch_size(&self) -> u32 {
+        if self.window.among.is_empty() { BATCH_SIZE } else { SEARCH_BATCH_SIZE }
+    }
+
     /// The pipeline to send for a spec.
     pub(crate) fn pipeline(&self, spec: &CursorSpec) -> Result<Vec<Document>, bson::error::Error> {
         let mut pipeline = vec![doc! { "$changeStream": self.options(spec) }];
-        pipeline.extend(self.window.stage());
+        pipeline.extend(self.window.stages());
         for stage in &spec.pipeline {
             pipeline.push(Document::try_from(stage.as_ref())?);
         }
@@ -91,7 +114,7 @@ impl Open {
 }
 
 impl Window {
-    fn stage(&self) -> Option<Document> {
+    fn stages(&self) -> Vec<Document> {
         let mut bounds = Document::new();
         if let Some(after) = &self.after {
             bounds.insert("$gt", after.as_hex());
@@ -102,6 +125,17 @@ impl Window {
         if let Some(before) = &self.before {
             bounds.insert("$lt", before.as_hex());
         }
-        (!bounds.is_empty()).then(|| doc! { "$match": { "_id._data": bounds } })
+        let mut stages = Vec::new();
+        if !bounds.is_empty() {
+            stages.push(doc! { "$match": { "_id._data": bounds } });
+        }
+        if let Some(last) = self.among.last() {
+            let times: Vec<_> = self.among.iter().map(|time| Timestamp::from(*time)).collect();
+            let later = doc! { "clusterTime": { "$gt": Timestamp::from(*last) } };
+            let among = doc! { "clusterTime": { "$in": times } };
+            stages.push(doc! { "$match": { "$or": [among, later] } });
+            stages.push(doc! { "$project": { "operationType": 1, "clusterTime": 1 } });
+        }
+        stages
     }
 }

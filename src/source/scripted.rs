@@ -10,7 +10,9 @@ use bson::{Timestamp, rawdoc};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::watch, time::timeout};
 
-use super::{Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start};
+use super::{
+    Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start, Window,
+};
 use crate::{
     binding::CursorSpec,
     change::{ClusterTime, ResumeToken},
@@ -209,6 +211,13 @@ impl Open {
         self.window.after.as_ref().is_none_or(|after| token > after)
             && self.window.until.as_ref().is_none_or(|until| token <= until)
             && self.window.before.as_ref().is_none_or(|before| token < before)
+            && self.window.lets_time(token.cluster_time())
+    }
+}
+
+impl Window {
+    fn lets_time(&self, time: ClusterTime) -> bool {
+        self.among.contains(&time) || self.among.last().is_none_or(|last| time > *last)
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "streams.catch_up",
         Kind::Count { min: 1, max: 10_000, off: false },
-        "Catch-up cursors open at once; further resuming clients wait their turn.",
+        "Catch-up cursors open at once, each for all clients that resume at about the same time; further ones wait their turn. Together they hold as much in memory as one history.",
     )
     .default("8"),
     Key::new(

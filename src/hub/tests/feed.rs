@@ -76,7 +76,6 @@ fn the_tail_never_runs_ahead_of_what_was_read() {
     let feed = feed(10);
     let at = |expected: &crate::change::Position| {
         assert_eq!(feed.tail().id, feed.id_of(expected), "{expected:?}");
-        assert_eq!(feed.tail().id, feed.head().1.id);
     };
     at(&key().before(time(1)));
     publish(&feed, 3);

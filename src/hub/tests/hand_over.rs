@@ -2,12 +2,6 @@ use futures_util::FutureExt;
 
 use super::*;
 
-/// The id that the client gets with `_id: n`.
-fn id_of(source: &Scripted, n: i32) -> Resume {
-    let position = key().after(&source.token(n));
-    Resume::Id(key().seal(&position, "d.c").as_str().to_owned())
-}
-
 /// A replay that is ahead of the shared cursor hands over without a repeat when that one follows.
 #[tokio::test(start_paused = true)]
 async fn a_catch_up_that_is_ahead_of_the_shared_cursor_repeats_nothing() {
@@ -23,14 +17,15 @@ async fn a_catch_up_that_is_ahead_of_the_shared_cursor_repeats_nothing() {
     }
     let mut all = join(&hub, id_of(&source, 1)).await;
     let mut even = join_even(&hub, id_of(&source, 1)).await;
-    // One batch; it reaches into what the shared cursor has to bring, and so it is the last one.
+    // What it reads reaches into what the shared cursor has to bring.
     let mut seen = take(&mut all, 8).await;
     let mut seen_even = take(&mut even, 4).await;
     source.thaw();
     source.insert(22);
     source.insert(23);
-    seen.extend(take(&mut all, 13).await);
-    seen_even.extend(take(&mut even, 7).await);
+    let (rest, rest_even) = (21 - seen.len(), 11 - seen_even.len());
+    seen.extend(take(&mut all, rest).await);
+    seen_even.extend(take(&mut even, rest_even).await);
     assert_eq!(seen, numbers((2..=20).chain(22..=23)));
     assert_eq!(seen_even, numbers((2..=22).step_by(2)));
 }

@@ -1,0 +1,237 @@
+//! One replay from its start to its end, on one cursor at a time.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{
+    super::{
+        CloseReason, Item, Skipped,
+        feed::SubscriberId,
+        replay::{End, Origin, Replay},
+        search::{count_lost, search},
+    },
+    Replays,
+};
+use crate::{
+    backoff::Backoff,
+    change::View,
+    source::{EndReason, Fault, Open, Reader, Signal, SourceError, Start},
+};
+
+/// How long in all a replay waits for its members while others wait for its turn.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long it waits for members who take nothing, though nobody else wants the turn.
+const STALLED: Duration = Duration::from_secs(10);
+
+/// How often a waiting replay looks whether others wait.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Owned by the task of a replay.
+pub(super) struct Round<'a> {
+    replays: &'a Replays,
+    replay: &'a Replay,
+    /// Who is on it, and from where.
+    members: Vec<(SubscriberId, Origin)>,
+    /// Time spent on waiting for members.
+    waited: Duration,
+    /// What members had taken when they were seen to take something last.
+    taken: (u64, Instant),
+    cancelled: CancellationToken,
+    _ends_with_the_round: DropGuard,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(replays: &'a Replays, replay: &'a Replay) -> Self {
+        let cancelled = replays.closing.child_token();
+        Self {
+            members: replay.depart(),
+            replays,
+            replay,
+            waited: Duration::ZERO,
+            taken: (0, Instant::now()),
+            _ends_with_the_round: cancelled.clone().drop_guard(),
+            cancelled,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(15));
+        while self.is_wanted() {
+            sleep(backoff.wait()).await;
+            match self.begin().await {
+                Ok(Some(reader)) => return self.read(reader).await,
+                Ok(None) => return,
+                Err(error) if matches!(error.fault, Fault::Rejected | Fault::Unwatchable) => {
+                    tracing::warn!(%error, "a catch-up cursor is refused");
+                    return self.replay.finish(End::Failed(CloseReason::InternalError));
+                }
+                // The feed tells clients that the source is down.
+                Err(error) => tracing::debug!(%error, "a catch-up cursor has to wait"),
+            }
+        }
+    }
+
+    /// Opens a cursor where the first member begins. `None`: nobody needs one.
+    async fn begin(&mut self) -> Result<Option<Reader>, SourceError> {
+        self.find_events().await?;
+        let (replay, feed) = (self.replay, self.replays.feed.clone());
+        self.members.retain(|(id, origin)| {
+            let start = origin.earliest();
+            replay.place(*id, &start);
+            feed.after(&start).is_none()
+        });
+        loop {
+            self.sort();
+            let Some((_, origin)) = self.members.first() else { return Ok(None) };
+            let (source, spec) = (self.replays.source.clone(), self.replays.spec.clone());
+            let (start, open) = (origin.earliest(), open(origin));
+            match Reader::open(source, spec, Some(open), self.cancelled.clone()).await {
+                Ok(reader) => {
+                    replay.begin(start);
+                    return Ok(Some(reader));
+                }
+                Err(error) if error.fault == Fault::Lost => self.turn_out_lost().await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Puts the tokens of events in place of positions.
+    async fn find_events(&mut self) -> Result<(), SourceError> {
+        let Replays { source, spec, feed, .. } = self.replays;
+        let named = loop {
+            let positions: HashSet<_> =
+                self.members.iter().filter_map(|(_, o)| o.event()).collect();
+            match search(source.as_ref(), spec, feed.key(), &positions).await {
+                Ok(named) => break named,
+                Err(error) if error.fault == Fault::Lost => self.turn_out_lost().await?,
+                Err(error) => return Err(error),
+            }
+        };
+        let replay = self.replay;
+        self.members.retain_mut(|(id, origin)| {
+            let Some(position) = origin.event() else { return true };
+            let Some(event) = named.get(&position) else {
+                replay.turn_out(*id, End::Unknown);
+                return false;
+            };
+            let origins = [Origin::Token, Origin::Invalidate];
+            *origin = origins[usize::from(event.invalidates)](event.token.clone());
+            true
+        });
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.members.sort_by_cached_key(|(_, origin)| origin.earliest());
+    }
+
+    /// MongoDB no longer holds what the first member needs, and perhaps others.
+    async fn turn_out_lost(&mut self) -> Result<(), SourceError> {
+        self.sort();
+        let starts: Vec<_> = self.members.iter().map(|(_, origin)| origin.earliest()).collect();
+        let Replays { source, spec, .. } = self.replays;
+        let lost = count_lost(source.as_ref(), spec, &starts).await?;
+        for (id, _) in self.members.drain(..lost.min(starts.len())) {
+            self.replay.turn_out(id, End::Lost);
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, mut reader: Reader) {
+        while self.is_wanted() {
+            let asked = Instant::now();
+            let items = match reader.next().await {
+                Signal::Batch(batch) => {
+                    if batch.events.is_empty() {
+                        // All is read: whoever is still here takes its time.
+                        self.note_waiting(asked);
+                    }
+                    let feed = &self.replays.feed;
+                    let seal = |event| Item::Change(Arc::new(feed.seal(event)), View::Whole);
+                    batch.events.into_iter().map(seal).collect()
+                }
+                Signal::Skipped(poison) => vec![Skipped::of(poison)],
+                // The feed says the same of the same deployment.
+                Signal::Degraded(_) | Signal::Recovered => continue,
+                Signal::Reset(..) => return self.finish(End::Lost).await,
+                Signal::Ended(reason) => return self.finish(end(reason)).await,
+            };
+            for item in items {
+                if !self.push(item).await {
+                    return;
+                }
+            }
+            self.replay.reach(reader.newest());
+        }
+    }
+
+    /// False: the round is over.
+    async fn push(&mut self, mut item: Item) -> bool {
+        loop {
+            match self.replay.push(item) {
+                Ok(()) => return true,
+                Err(refused) => item = refused,
+            }
+            self.replay.wake_all();
+            self.wait().await;
+            if !self.is_wanted() {
+                return false;
+            }
+        }
+    }
+
+    /// There is no more to read: members take the rest.
+    async fn finish(&mut self, end: End) {
+        self.replay.finish(end);
+        while self.is_wanted() {
+            self.wait().await;
+        }
+    }
+
+    async fn wait(&mut self) {
+        let since = Instant::now();
+        // Whether someone moved or time went by, the caller looks again.
+        let _ = timeout(TICK, self.replay.moved()).await;
+        self.note_waiting(since);
+    }
+
+    fn note_waiting(&mut self, since: Instant) {
+        let now = Instant::now();
+        self.waited += now - since;
+        let taken = self.replay.taken();
+        if taken != self.taken.0 {
+            self.taken = (taken, now);
+        }
+    }
+
+    /// A turn is for those who make use of it.
+    fn is_wanted(&self) -> bool {
+        let yields = self.waited > PATIENCE && self.replays.turns.are_contended();
+        let stalled = self.waited > STALLED && self.taken.1.elapsed() > STALLED;
+        !(yields || stalled || self.cancelled.is_cancelled() || self.replay.is_idle())
+    }
+}
+
+fn open(origin: &Origin) -> Open {
+    let mut open = Open::after(&origin.earliest());
+    if let Origin::Invalidate(token) = origin {
+        open = Open { start: Start::AfterInvalidate(token.clone()), ..open };
+        open.window.after = None;
+    }
+    open
+}
+
+fn end(reason: EndReason) -> End {
+    match reason {
+        EndReason::Invalidated => End::Dropped,
+        EndReason::Cancelled => End::Round,
+        EndReason::Refused(error) => {
+            tracing::warn!(%error, "a catch-up cursor is refused");
+            End::Failed(CloseReason::InternalError)
+        }
+    }
+}
