@@ -97,6 +97,7 @@ impl App {
             drain: config.streams.drain,
             max_age: config.streams.max_connection_age,
             write_timeout: config.streams.write_timeout,
+            streams_per_connection: config.limits.streams_per_connection,
             request_body: config.limits.request_body,
             settings: Namespace::new(&settings.database, &settings.collection),
             draining,

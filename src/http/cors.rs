@@ -44,7 +44,7 @@ fn methods(state: &AppState, request: &Request) -> &'static str {
     if path == "/_/tickets" {
         return "POST";
     }
-    match Target::parse(path, &state.0.mounts, host(request)) {
+    match Target::parse(path, &state.0.mounts, host(request.headers(), request.uri())) {
         Ok(target) if !path.starts_with("/_/") => allowed(&target),
         _ => "GET",
     }

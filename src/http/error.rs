@@ -71,6 +71,9 @@ pub(crate) enum ApiError {
 /// What clients are told to wait before they try again, before jitter.
 const RETRY_AFTER: Duration = Duration::from_secs(4);
 
+/// Most characters of a path that an answer repeats.
+const MAX_ECHO: usize = 300;
+
 impl ApiError {
     /// The status that says it.
     pub(crate) fn status(&self) -> StatusCode {
@@ -88,6 +91,24 @@ impl ApiError {
             Self::UpgradeRequired(_) => StatusCode::UPGRADE_REQUIRED,
             Self::Broken(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The same, said of one of several streams. Its path is the client's own word.
+    #[must_use]
+    pub(crate) fn about(self, path: &str) -> Self {
+        let path: String = path.chars().take(MAX_ECHO).collect();
+        let about = |message: String| format!("{path}: {message}");
+        match self {
+            Self::BadRequest(message) => Self::BadRequest(about(message)),
+            Self::Denied => Self::Forbidden(about("forbidden".to_owned())),
+            Self::Forbidden(message) => Self::Forbidden(about(message)),
+            Self::NotFound(message) => Self::NotFound(about(message)),
+            Self::NoMount => Self::NotFound(about(Self::NoMount.to_string())),
+            Self::Unprocessable(message) => Self::Unprocessable(about(message)),
+            Self::Broken(message) => Self::Broken(about(message)),
+            Self::Unavailable(message) => Self::Unavailable(about(message)),
+            other => other,
         }
     }
 

@@ -9,7 +9,9 @@ use axum::{
 use bson::Document;
 use serde_json::{Value, json};
 
-use super::{error::ApiError, lookup::find, request::Query, state::AppState, target::Target};
+use super::{
+    error::ApiError, lookup::find, request::Query, router::host, state::AppState, target::Target,
+};
 use crate::{
     access::RequestKind,
     binding::{Binding, CursorSpec},
@@ -30,13 +32,13 @@ async fn explained(state: &AppState, parts: &Parts) -> Result<Response, ApiError
     let uri: Uri = asked
         .parse()
         .map_err(|_| ApiError::BadRequest("illegal path parameter, it is no path".to_owned()))?;
-    let target = Target::parse(uri.path(), &state.0.mounts, None)?;
+    let target = Target::parse(uri.path(), &state.0.mounts, host(&parts.headers, &parts.uri))?;
     state.guard_settings(&target)?;
     let Target::Stream(namespace, name) = target else {
         return Err(ApiError::BadRequest("the path names no stream".to_owned()));
     };
     let admitted = state.admit_to(parts, caller, &uri, RequestKind::Stream)?;
-    let variables = Query::parse(&uri)?.variables(&admitted.caller)?;
+    let variables = Query::parse(&uri)?.variables(&admitted.caller, None)?;
     let definition = find(state, &namespace, &name).await?;
     let scope = state.0.gate.scope(&admitted.grant, &namespace);
     let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;

@@ -9,7 +9,9 @@ use std::{
 use axum::http::request::Parts;
 use bson::{Bson, Document};
 
-use super::{error::ApiError, head, state::AppState, target::Target, websocket::handshake};
+use super::{
+    error::ApiError, head, router::host, state::AppState, target::Target, websocket::handshake,
+};
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Origins, Permissions, ProjectResponse,
@@ -37,6 +39,16 @@ pub(crate) struct Admitted {
     pub(crate) grant: Grant,
     pub(crate) head: RequestHead,
     pub(crate) kind: RequestKind,
+    /// How many reviews of rights had begun before the caller was looked at.
+    pub(crate) reviews: u64,
+}
+
+impl Admitted {
+    /// Says when the caller was looked at, in reviews: a later one may have missed it.
+    #[must_use]
+    pub(crate) fn since(self, reviews: u64) -> Self {
+        Self { reviews, ..self }
+    }
 }
 
 impl Gate {
@@ -105,7 +117,7 @@ impl Gate {
         kind: RequestKind,
     ) -> Result<Admitted, ApiError> {
         match self.permissions.decide(&caller, &head, kind) {
-            Decision::Allow(grant) => Ok(Admitted { caller, grant, head, kind }),
+            Decision::Allow(grant) => Ok(Admitted { caller, grant, head, kind, reviews: 0 }),
             Decision::Deny(Denial::Unauthenticated) => {
                 Err(ApiError::Unauthorized(self.authenticator.challenges(&head)))
             }
@@ -126,17 +138,22 @@ impl Gate {
         }
     }
 
+    /// Who a caller is by now. `Err(None)`: that cannot be told.
+    pub(crate) async fn again(&self, caller: &Caller) -> Result<Caller, Option<Change>> {
+        let Some(principal) = caller.principal() else { return Ok(Caller::Anonymous) };
+        match self.authenticator.recheck(principal, SystemTime::now()).await {
+            Standing::Same => Ok(Caller::Known(principal.clone())),
+            Standing::Changed(now) => Ok(Caller::Known(now)),
+            Standing::Ended => Err(Some(Change::Ended)),
+            Standing::Unknown => Err(None),
+        }
+    }
+
     /// What of an open session's rights is left: `None`, they are what they were.
     pub(crate) async fn changed(&self, admitted: &Admitted) -> Option<Change> {
-        let caller = match admitted.caller.principal() {
-            None => Caller::Anonymous,
-            Some(principal) => match self.authenticator.recheck(principal, SystemTime::now()).await
-            {
-                Standing::Same => Caller::Known(principal.clone()),
-                Standing::Changed(now) => Caller::Known(now),
-                Standing::Ended => return Some(Change::Ended),
-                Standing::Unknown => return None,
-            },
+        let caller = match self.again(&admitted.caller).await {
+            Ok(caller) => caller,
+            Err(change) => return change,
         };
         match self.permissions.decide(&caller, &admitted.head, admitted.kind) {
             Decision::Allow(grant) if grant == admitted.grant => None,
@@ -196,20 +213,23 @@ impl AppState {
         uri: &axum::http::Uri,
         kind: RequestKind,
     ) -> Result<Admitted, ApiError> {
-        let target = Target::parse(uri.path(), &self.0.mounts, None)?;
+        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
         let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
         self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)
     }
 
     /// Lets a request for a target in, or not.
     pub(crate) async fn admit(&self, parts: &Parts, target: &Target) -> Result<Admitted, ApiError> {
+        let reviews = self.0.rights.reviews();
         let head = self.0.gate.head(parts)?.with_resource(resource(target));
         let reads = parts.method == axum::http::Method::GET;
-        self.0.gate.admit(head, parts, kind_of(target, reads)).await
+        let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
+        Ok(admitted.since(reviews))
     }
 }
 
-fn resource(target: &Target) -> crate::access::Resource {
+/// What a target stands for, for permissions that ask.
+pub(super) fn resource(target: &Target) -> crate::access::Resource {
     match target {
         Target::Database(db) => head::resource(db, None, None),
         Target::Document(namespace, id) => {

@@ -1,11 +1,9 @@
 //! Opening a stream: from a request to a session on a socket, in the order of the contract.
 
-use std::sync::Arc;
-
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use hyper_util::rt::TokioIo;
@@ -14,12 +12,12 @@ use percent_encoding::utf8_percent_encode;
 use super::{
     error::ApiError,
     gate::Admitted,
-    lookup::find,
+    opening::{Asked, Opening},
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
     router::host,
     session::Session,
-    sse::{SseBody, SseFormat},
+    sse::{self, Speaker, SseFormat},
     state::AppState,
     target::collection_path,
     websocket::{
@@ -29,7 +27,7 @@ use super::{
     },
 };
 use crate::{
-    binding::{Binding, Namespace},
+    binding::Namespace,
     change::{Dialect, ResumeToken, Shape},
     hub::Resume,
 };
@@ -48,29 +46,19 @@ pub(crate) async fn open(
     uri: String,
     admitted: Admitted,
 ) -> Result<Response, ApiError> {
-    let reviews = state.0.rights.reviews();
-    let collection = collection_link(state, &request, &namespace);
     let (mut parts, _) = request.into_parts();
+    let collection =
+        collection_link(state, parts.uri.path(), host(&parts.headers, &parts.uri), &namespace);
     let query = Query::parse(&parts.uri)?;
-    let variables = query.variables(&admitted.caller)?;
-    let (mode, etag) = (query.json_mode()?, query.etag()?);
-    let watch = state.0.catalog.watch(&namespace.db).await;
-    let definition = find(state, &namespace, &uri).await?;
-    let scope = state.0.gate.scope(&admitted.grant, &namespace);
-    let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
-    let shape = Shape { mode, dialect: state.0.dialect, reshaping: binding.reshaping };
-    let transport = choose(&parts, &query, shape)?;
-    let resume = resume(&parts, &query, state.0.dialect);
-    let subscription =
-        state.0.hub.subscribe(binding.cursor, Arc::new(binding.selection), resume).await?;
-    let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
-    let session = Session::new(subscription, state.tempo(), collection, etag);
-    let close = session.close_handle();
-    let rights = state.0.rights.register(admitted, close.clone(), reviews, &state.0.gate);
-    let definition = watch.guard(&namespace.coll, definition, close);
-    let session = session.expires(expiry).guarded(definition, rights);
+    let dialect = state.0.dialect;
+    let asked = Asked { namespace, uri, collection, admitted, query: &query, vars: None, dialect };
+    let opening = Opening::plan(state, asked).await?;
+    let transport = choose(&parts, &query, opening.shape.clone())?;
+    let resume = resume(&parts, &query, dialect);
+    let expiry = opening.expiry();
+    let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
     Ok(match transport {
-        Transport::Sse(format) => over_sse(session, format),
+        Transport::Sse(format) => sse::response(Speaker::new(session, format)),
         Transport::WebSocket(format, handshake) => {
             over_websocket(state, &mut parts, session, format, &handshake)
         }
@@ -124,28 +112,15 @@ fn raw_token(id: &str) -> Option<ResumeToken> {
 /// The collection's link: the path as the client knows it, without what follows the collection.
 pub(crate) fn collection_link(
     state: &AppState,
-    request: &Request,
+    path: &str,
+    host: Option<&str>,
     namespace: &Namespace,
 ) -> String {
-    let path = collection_path(request.uri().path(), &state.0.mounts, host(request));
+    let path = collection_path(path, &state.0.mounts, host);
     path.unwrap_or_else(|| {
         let encode = |name| utf8_percent_encode(name, SEGMENT);
         format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
     })
-}
-
-fn over_sse(session: Session, format: SseFormat) -> Response {
-    let mut response = Response::new(Body::new(SseBody::new(session, format)));
-    let headers = response.headers_mut();
-    let fixed = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-cache, no-transform"),
-    ];
-    for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }
 
 fn over_websocket(

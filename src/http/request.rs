@@ -40,6 +40,11 @@ impl Query {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The names of the parameters.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// All values of a parameter.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -74,12 +79,21 @@ impl Query {
         self.get("etag").map(parse).transpose()
     }
 
-    /// The variables that a client binds, and those that the server predefines.
-    pub(crate) fn variables(&self, caller: &Caller) -> Result<Variables, ApiError> {
+    /// The variables that a client binds, and those that the server predefines. `vars` are typed ones
+    /// that came by another way than `avars`, of which there may then be none.
+    pub(crate) fn variables(
+        &self,
+        caller: &Caller,
+        vars: Option<&Bson>,
+    ) -> Result<Variables, ApiError> {
         let pairs = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let parameters = Parameters::from_query(pairs)?;
         let avars = parameters.avars().map(parse_avars).transpose()?;
-        let variables = Variables::client(&parameters, avars.as_ref())?;
+        if avars.is_some() && vars.is_some() {
+            let message = "variables are given as vars and as avars; give one of them";
+            return Err(ApiError::BadRequest(message.to_owned()));
+        }
+        let variables = Variables::client(&parameters, avars.as_ref().or(vars))?;
         self.predefine(variables, caller)
     }
 

@@ -37,21 +37,21 @@ pub(crate) struct RightsGuard {
 }
 
 impl Rights {
-    /// How many reviews have begun, to be told to [`Rights::register`].
+    /// How many reviews have begun, to be told with [`Admitted::since`].
     pub(crate) fn reviews(&self) -> u64 {
         self.0.reviews.load(Ordering::Acquire)
     }
 
-    /// Registers a session that was admitted after `reviews` reviews. When another one began meanwhile
-    /// it may have missed this session, which is then looked at now.
+    /// Registers a session. When a review began since its caller was looked at, it may have missed this
+    /// session, which is then looked at now.
     pub(crate) fn register(
         &self,
         admitted: Admitted,
         close: CloseHandle,
-        reviews: u64,
         gate: &Arc<Gate>,
     ) -> RightsGuard {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let reviews = admitted.reviews;
         let entry = Entry { admitted: Arc::new(admitted), close };
         self.lock().insert(id, entry.clone());
         if self.reviews() != reviews {

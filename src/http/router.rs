@@ -3,15 +3,15 @@
 use axum::{
     Router,
     extract::{Request, State},
-    http::Method,
+    http::{HeaderMap, Method, Uri},
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 
 use super::{
-    collections, cors, documents, error::ApiError, explain, health, open, state::AppState, streams,
-    target::Target, tickets,
+    collections, cors, documents, error::ApiError, explain, health, many, open, state::AppState,
+    streams, target::Target, tickets,
 };
 
 /// All routes of the service.
@@ -20,6 +20,7 @@ pub fn router(state: AppState) -> Router {
         .route("/_/health/live", get(health::live))
         .route("/_/health/ready", get(health::ready))
         .route("/_/explain", get(explain::explain))
+        .route("/_/sse", get(many::open))
         .route("/_/tickets", post(tickets::issue))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
@@ -34,13 +35,13 @@ async fn mongo(State(state): State<AppState>, request: Request) -> Response {
 }
 
 async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiError> {
-    let path = request.uri().path();
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path();
     if path == "/_" || path.starts_with("/_/") {
         return Err(ApiError::NotFound("no such resource".to_owned()));
     }
-    let target = Target::parse(path, &state.0.mounts, host(&request))?;
+    let target = Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri))?;
     state.guard_settings(&target)?;
-    let (parts, body) = request.into_parts();
     let admitted = state.admit(&parts, &target).await?;
     let request = Request::from_parts(parts, body);
     let scope = target.namespace().map(|namespace| state.0.gate.scope(&admitted.grant, namespace));
@@ -89,7 +90,7 @@ pub(super) fn allowed(target: &Target) -> &'static str {
 }
 
 /// The host that the client asked for.
-pub(super) fn host(request: &Request) -> Option<&str> {
-    let header = request.headers().get(axum::http::header::HOST);
-    header.and_then(|host| host.to_str().ok()).or_else(|| request.uri().host())
+pub(super) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let header = headers.get(axum::http::header::HOST);
+    header.and_then(|host| host.to_str().ok()).or_else(|| uri.host())
 }

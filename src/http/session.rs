@@ -1,49 +1,27 @@
 //! One client on one stream: what it is told, and when. Knows no transport.
 
-use std::{
-    pin::Pin,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use bson::oid::ObjectId;
-use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::sync::CancellationToken;
 
 use super::{
+    lifetime::{Lifetime, Tempo, Tick},
     outgoing::{Outgoing, Ready},
     recover::Recovery,
     rights::RightsGuard,
 };
 use crate::{
-    backoff::jitter,
     catalog::Guard,
+    change::PositionId,
     hub::{CloseHandle, CloseReason, Delivery, Item, Subscription},
 };
-
-/// How a session behaves over time.
-#[derive(Debug, Clone)]
-pub(crate) struct Tempo {
-    /// Time between heartbeats; `None` sends none.
-    pub(crate) heartbeat: Option<Duration>,
-    /// Cancelled when the process begins to drain.
-    pub(crate) draining: CancellationToken,
-    /// Within this time from then on every session ends, each at a moment of its own.
-    pub(crate) drain: Duration,
-    /// Ends the session, jittered, after this time.
-    pub(crate) max_age: Option<Duration>,
-}
 
 /// Owned by the connection's task. Ends by saying [`Outgoing::Close`], or by being dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
     subscription: Subscription,
-    tempo: Tempo,
+    lifetime: Lifetime,
     state: State,
-    /// The next heartbeat; far away when there are none.
-    beat: Pin<Box<Sleep>>,
-    /// The planned end: of a connection's age, or within the drain.
-    end: Pin<Box<Sleep>>,
-    end_reason: CloseReason,
     collection: String,
     etag: Option<ObjectId>,
     /// Items of the hub, kept to reuse its memory.
@@ -56,12 +34,8 @@ pub(crate) struct Session {
 enum State {
     New,
     Open,
-    Draining,
     Over,
 }
-
-/// Stands for never in timers.
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Session {
     /// `collection` is the link to the collection, `etag` what the client says it saw last.
@@ -71,16 +45,10 @@ impl Session {
         collection: String,
         etag: Option<ObjectId>,
     ) -> Self {
-        let now = Instant::now();
-        let age = tempo.max_age.map_or(FAR, |age| jitter(age, 0.8, 1.0));
-        let beat = tempo.heartbeat.map_or(FAR, |every| jitter(every, 0.9, 1.1));
         Self {
             subscription,
+            lifetime: Lifetime::new(tempo),
             state: State::New,
-            beat: Box::pin(sleep_until(now + beat)),
-            end: Box::pin(sleep_until(now + age)),
-            end_reason: CloseReason::GoingAway,
-            tempo,
             collection,
             etag,
             items: Vec::new(),
@@ -96,18 +64,8 @@ impl Session {
 
     /// Ends the session when its credential does, without leeway.
     pub(crate) fn expires(mut self, at: Option<SystemTime>) -> Self {
-        let left = at.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
-        self.plan_end(left.unwrap_or(FAR), CloseReason::CredentialsExpired);
+        self.lifetime.expires(at);
         self
-    }
-
-    /// Plans an end, unless an earlier one is planned.
-    fn plan_end(&mut self, left: Duration, reason: CloseReason) {
-        let end = Instant::now() + left;
-        if end < self.end.deadline() {
-            self.end.as_mut().reset(end);
-            self.end_reason = reason;
-        }
     }
 
     /// Ends the session from outside.
@@ -115,9 +73,14 @@ impl Session {
         self.subscription.close_handle()
     }
 
+    /// Where a client that were cut now would come back to.
+    pub(crate) fn position(&self) -> Option<PositionId> {
+        Some(self.subscription.last().id.clone())
+    }
+
     /// The time between heartbeats.
     pub(crate) fn heartbeat(&self) -> Option<Duration> {
-        self.tempo.heartbeat
+        self.lifetime.heartbeat()
     }
 
     /// Waits for something to say and appends it. False: the session is over. Cancel-safe.
@@ -125,7 +88,7 @@ impl Session {
         match self.state {
             State::Over => return false,
             State::New => self.greet(into),
-            State::Open | State::Draining => self.wait(into).await,
+            State::Open => self.wait(into).await,
         }
         true
     }
@@ -136,7 +99,7 @@ impl Session {
         into.push(Outgoing::Ready(Ready {
             id: last.id.clone(),
             operation_time: last.time,
-            heartbeat: self.tempo.heartbeat,
+            heartbeat: self.lifetime.heartbeat(),
         }));
         let status = self.subscription.status();
         if !status.healthy {
@@ -145,13 +108,13 @@ impl Session {
     }
 
     async fn wait(&mut self, into: &mut Vec<Outgoing>) {
-        let draining = self.state == State::Draining;
         tokio::select! {
             // In this order: nothing is delivered after the end, and a busy stream has heartbeats too.
             biased;
-            () = &mut self.end => self.close(self.end_reason, into),
-            () = self.tempo.draining.cancelled(), if !draining => self.drain(),
-            () = &mut self.beat => self.beat(into),
+            tick = self.lifetime.tick() => match tick {
+                Tick::Beat => self.beat(into),
+                Tick::End(reason) => self.close(reason, into),
+            },
             delivery = self.subscription.next(&mut self.items) => self.deliver(delivery, into),
         }
     }
@@ -171,20 +134,12 @@ impl Session {
 
     /// A heartbeat says that the cursor is alive; when it is not, that is said instead.
     fn beat(&mut self, into: &mut Vec<Outgoing>) {
-        let every = self.tempo.heartbeat.map_or(FAR, |every| jitter(every, 0.9, 1.1));
-        self.beat.as_mut().reset(Instant::now() + every);
         let status = self.subscription.status();
         into.push(if status.healthy {
             Outgoing::Heartbeat(self.subscription.heartbeat())
         } else {
             Outgoing::Status(status)
         });
-    }
-
-    /// Plans the end within the drain, spread so that the clients do not come back all at once.
-    fn drain(&mut self) {
-        self.state = State::Draining;
-        self.plan_end(jitter(self.tempo.drain, 0.0, 0.7), CloseReason::ServiceRestart);
     }
 
     fn close(&mut self, reason: CloseReason, into: &mut Vec<Outgoing>) {

@@ -5,6 +5,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use axum::{
+    http::{HeaderValue, header},
+    response::Response,
+};
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame};
 use rand::Rng;
@@ -42,8 +46,7 @@ impl SseFormat {
                 put(out, &[": heartbeat\nid: ", id.as_str(), "\n\n"]);
             }
             Outgoing::Ready(_) => {
-                let retry = rand::rng().random_range(RETRY_MS);
-                put(out, &["retry: ", &retry.to_string(), "\n"]);
+                put_retry(out);
                 write_block(message, out);
             }
             _ => write_block(message, out),
@@ -78,39 +81,86 @@ fn write_block(message: &Outgoing, out: &mut BytesMut) {
     put(out, &["event: ", message.event(), "\ndata: ", &message.data().to_string(), "\n\n"]);
 }
 
-fn put(out: &mut BytesMut, parts: &[&str]) {
+/// Tells the client how long to wait before it comes back; to be followed by the rest of a block.
+pub(crate) fn put_retry(out: &mut BytesMut) {
+    let retry = rand::rng().random_range(RETRY_MS);
+    put(out, &["retry: ", &retry.to_string(), "\n"]);
+}
+
+/// Headers of a response that is a stream of events.
+pub(crate) fn response<S: Speak>(speaker: S) -> Response {
+    let mut response = Response::new(axum::body::Body::new(SseBody::new(speaker)));
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+pub(crate) fn put(out: &mut BytesMut, parts: &[&str]) {
     parts.iter().for_each(|part| out.put_slice(part.as_bytes()));
 }
 
-/// The body of a response: pulls from the session, so a stalled socket stops the pulling.
-pub(crate) struct SseBody {
-    /// Waits for the session, which the future owns meanwhile. One allocation for the body's life.
-    turn: ReusableBoxFuture<'static, Box<Turn>>,
-    over: bool,
-    format: SseFormat,
+/// Whoever speaks on a response.
+pub(crate) trait Speak: Send + 'static {
+    /// Waits for something to say and appends its bytes. False: that was the last of it.
+    fn speak(&mut self, out: &mut BytesMut) -> impl Future<Output = bool> + Send;
 }
 
-/// What travels through the future and back.
-struct Turn {
+/// One session in its format.
+pub(crate) struct Speaker {
     session: Session,
+    format: SseFormat,
     messages: Vec<Outgoing>,
-    more: bool,
 }
 
-impl SseBody {
-    /// Speaks for a session.
+impl Speaker {
     pub(crate) fn new(session: Session, format: SseFormat) -> Self {
-        let turn = Box::new(Turn { session, messages: Vec::new(), more: true });
-        Self { turn: ReusableBoxFuture::new(wait(turn)), over: false, format }
+        Self { session, format, messages: Vec::new() }
     }
 }
 
-async fn wait(mut turn: Box<Turn>) -> Box<Turn> {
-    turn.more = turn.session.next(&mut turn.messages).await;
+impl Speak for Speaker {
+    async fn speak(&mut self, out: &mut BytesMut) -> bool {
+        let more = self.session.next(&mut self.messages).await;
+        self.messages.drain(..).for_each(|message| self.format.write(&message, out));
+        more
+    }
+}
+
+/// The body of a response: pulls from whoever speaks, so a stalled socket stops the pulling.
+pub(crate) struct SseBody<S> {
+    /// Waits for the speaker, which the future owns meanwhile. One allocation for the body's life.
+    turn: ReusableBoxFuture<'static, Box<Turn<S>>>,
+    over: bool,
+}
+
+/// What travels through the future and back.
+struct Turn<S> {
+    speaker: S,
+    out: BytesMut,
+    more: bool,
+}
+
+impl<S: Speak> SseBody<S> {
+    /// Gives a speaker the word.
+    pub(crate) fn new(speaker: S) -> Self {
+        let turn = Box::new(Turn { speaker, out: BytesMut::new(), more: true });
+        Self { turn: ReusableBoxFuture::new(wait(turn)), over: false }
+    }
+}
+
+async fn wait<S: Speak>(mut turn: Box<Turn<S>>) -> Box<Turn<S>> {
+    turn.more = turn.speaker.speak(&mut turn.out).await;
     turn
 }
 
-impl Body for SseBody {
+impl<S: Speak> Body for SseBody<S> {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -120,9 +170,7 @@ impl Body for SseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         while !self.over {
             let mut turn = ready!(self.turn.poll(cx));
-            let mut out = BytesMut::new();
-            let messages = turn.messages.drain(..);
-            messages.for_each(|message| self.format.write(&message, &mut out));
+            let out = std::mem::take(&mut turn.out);
             self.over = !turn.more;
             self.turn.set(wait(turn));
             if !out.is_empty() {

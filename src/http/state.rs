@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    documents::Documents, error::ApiError, gate::SharedGate, rights::Rights, session::Tempo,
+    documents::Documents, error::ApiError, gate::SharedGate, lifetime::Tempo, rights::Rights,
     target::Target,
 };
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
@@ -39,6 +39,8 @@ pub struct Shared {
     pub max_age: Option<Duration>,
     /// Time that one write to a client may take.
     pub write_timeout: Duration,
+    /// Most streams on one connection that carries several.
+    pub streams_per_connection: usize,
     /// Largest request body, bytes.
     pub request_body: usize,
     /// The collection that no route may touch.

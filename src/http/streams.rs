@@ -9,7 +9,8 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use super::{
-    error::ApiError, lookup::declared, open::collection_link, recover::SEGMENT, state::AppState,
+    error::ApiError, lookup::declared, open::collection_link, recover::SEGMENT, router::host,
+    state::AppState,
 };
 use crate::{binding::Namespace, definition::StreamDef};
 
@@ -20,7 +21,15 @@ pub(crate) async fn list(
     namespace: Namespace,
 ) -> Result<Response, ApiError> {
     let declared = declared(state, &namespace).await?;
-    let base = format!("{}/_streams", collection_link(state, &request, &namespace));
+    let base = format!(
+        "{}/_streams",
+        collection_link(
+            state,
+            request.uri().path(),
+            host(request.headers(), request.uri()),
+            &namespace
+        )
+    );
     let streams: Vec<_> = declared.good.iter().map(|stream| describe(stream, &base)).collect();
     Ok(Json(streams).into_response())
 }

@@ -20,6 +20,9 @@ struct Asked {
     path: String,
 }
 
+/// Connections that carry several streams: the permission of each stream decides when it is opened.
+const SHARED: [&str; 2] = ["/_/sse", "/_/ws"];
+
 /// Largest body, bytes.
 const MAX_BODY: usize = 16 * 1024;
 
@@ -37,8 +40,12 @@ async fn issued(state: &AppState, request: Request) -> Result<Response, ApiError
     })?;
     let uri: Uri =
         asked.path.parse().map_err(|_| ApiError::BadRequest("path is no path".to_owned()))?;
-    let admitted = state.admit_to(&parts, caller, &uri, RequestKind::Stream)?;
-    let ticket = state.0.gate.ticket(admitted.head.path(), &admitted.caller)?;
+    let ticket = if SHARED.contains(&uri.path()) {
+        state.0.gate.ticket(uri.path(), &caller)?
+    } else {
+        let admitted = state.admit_to(&parts, caller, &uri, RequestKind::Stream)?;
+        state.0.gate.ticket(admitted.head.path(), &admitted.caller)?
+    };
     let separator = if uri.query().is_some() { '&' } else { '?' };
     let expires = DateTime::from_system_time(ticket.expires_at).try_to_rfc3339_string();
     let body = json!({

@@ -24,6 +24,7 @@ mod json_modes;
 mod kinds;
 mod large_documents;
 mod layering;
+mod many_streams;
 mod metadata;
 mod metadata_refusals;
 mod mongod_lifecycle;

@@ -1,0 +1,205 @@
+//! Several sessions on one response: each event says whose it is, and each id is a place of them all.
+
+use bytes::{BufMut, BytesMut};
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use serde_json::{Value, json};
+
+use crate::{
+    change::{ChangeEvent, Shape, View},
+    http::{
+        joined::Joined,
+        lifetime::{Lifetime, Tick},
+        outgoing::Outgoing,
+        session::Session,
+        sse::{Speak, put, put_retry},
+        turn::{Turn, is_of_connection},
+    },
+    hub::CloseReason,
+};
+
+/// Speaks for the streams of a connection, fairly: a stream that has spoken waits behind the others.
+pub(super) struct ManySpeaker {
+    waiting: FuturesUnordered<BoxFuture<'static, Box<Turn<usize>>>>,
+    streams: Vec<Stream>,
+    joined: Joined,
+    lifetime: Lifetime,
+    named_heartbeat: bool,
+    /// Whether the client was told how long to stay away when it is cut.
+    told_retry: bool,
+}
+
+/// One stream, as it is told of.
+struct Stream {
+    /// Its name as JSON text.
+    name: String,
+    shape: Shape,
+    is_open: bool,
+    /// Its source is down, so that its position stands still.
+    is_degraded: bool,
+}
+
+impl ManySpeaker {
+    pub(super) fn new<'a>(
+        streams: impl Iterator<Item = (&'a &'a str, Shape)>,
+        joined: Joined,
+        lifetime: Lifetime,
+        named_heartbeat: bool,
+    ) -> Self {
+        let stream = |(name, shape): (&&str, Shape)| Stream {
+            name: json!(name).to_string(),
+            shape,
+            is_open: false,
+            is_degraded: false,
+        };
+        Self {
+            waiting: FuturesUnordered::new(),
+            streams: streams.map(stream).collect(),
+            joined,
+            lifetime,
+            named_heartbeat,
+            told_retry: false,
+        }
+    }
+
+    /// Gives a stream its session.
+    pub(super) fn add(&mut self, index: usize, session: Session) {
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.is_open = true;
+            self.waiting.push(Box::pin(Box::new(Turn::new(index, session)).take()));
+        }
+    }
+
+    /// Writes what a stream says. `Some`: the connection ends.
+    fn write_turn(&mut self, turn: &mut Turn<usize>, out: &mut BytesMut) -> Option<CloseReason> {
+        for message in turn.messages.drain(..) {
+            self.write(turn.key, &message, out);
+            if let Outgoing::Close(reason) = message {
+                self.end(turn.key);
+                return is_of_connection(reason).then_some(reason);
+            }
+        }
+        None
+    }
+
+    fn write(&mut self, index: usize, message: &Outgoing, out: &mut BytesMut) {
+        if let Some(id) = message.id() {
+            self.joined.set(index, Some(id.clone()));
+        }
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        match message {
+            // Told of all streams together, when the connection has its heartbeat.
+            Outgoing::Heartbeat(_) => stream.is_degraded = false,
+            Outgoing::Change(event, view) => {
+                let id = self.joined.id();
+                stream.write_change(&id, event, *view, message.event(), out);
+            }
+            _ => {
+                if let Outgoing::Status(status) = message {
+                    stream.is_degraded = !status.healthy;
+                }
+                if !std::mem::replace(&mut self.told_retry, true) {
+                    put_retry(out);
+                }
+                if message.id().is_some() {
+                    put(out, &["id: ", &self.joined.id(), "\n"]);
+                }
+                stream.write_data(
+                    message.id().map(|id| id.as_str()),
+                    message.event(),
+                    &message.data(),
+                    out,
+                );
+            }
+        }
+    }
+
+    /// A position that stands still is no sign of life: what is down says so itself.
+    fn beat(&self, out: &mut BytesMut) {
+        if self.streams.iter().all(|stream| stream.is_degraded || !stream.is_open) {
+            return;
+        }
+        let id = self.joined.id();
+        if self.named_heartbeat {
+            put(out, &["id: ", &id, "\nevent: heartbeat\ndata: {\"id\":\"", &id, "\"}\n\n"]);
+        } else {
+            put(out, &[": heartbeat\nid: ", &id, "\n\n"]);
+        }
+    }
+
+    fn end(&mut self, index: usize) {
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.is_open = false;
+        }
+    }
+
+    /// The last words to each stream that is still open.
+    fn close_all(&mut self, reason: CloseReason, out: &mut BytesMut) {
+        let message = Outgoing::Close(reason);
+        for stream in self.streams.iter_mut().filter(|stream| stream.is_open) {
+            stream.is_open = false;
+            stream.write_data(None, message.event(), &message.data(), out);
+        }
+    }
+}
+
+impl Speak for ManySpeaker {
+    async fn speak(&mut self, out: &mut BytesMut) -> bool {
+        let ended = tokio::select! {
+            biased;
+            tick = self.lifetime.tick() => match tick {
+                Tick::Beat => {
+                    self.beat(out);
+                    None
+                }
+                Tick::End(reason) => Some(reason),
+            },
+            turn = self.waiting.next() => {
+                let Some(mut turn) = turn else { return false };
+                let ended = self.write_turn(&mut turn, out);
+                if self.streams.get(turn.key).is_some_and(|stream| stream.is_open) {
+                    self.waiting.push(Box::pin(turn.take()));
+                }
+                ended
+            }
+        };
+        if let Some(reason) = ended {
+            self.close_all(reason, out);
+        }
+        self.streams.iter().any(|stream| stream.is_open)
+    }
+}
+
+impl Stream {
+    fn write_change(
+        &self,
+        id: &str,
+        event: &ChangeEvent,
+        view: View,
+        name: &str,
+        out: &mut BytesMut,
+    ) {
+        match event.frame(&self.shape, view) {
+            Ok(frame) => {
+                put(out, &["id: ", id, "\nevent: ", name, "\ndata: {\"stream\":", &self.name]);
+                put(out, &[",\"id\":\"", event.id().as_str(), "\",\"data\":"]);
+                out.put_slice(&frame.json);
+                put(out, &["}\n\n"]);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an event cannot be encoded and is skipped");
+                self.write_data(
+                    None,
+                    "skipped",
+                    &json!({ "reason": "the event is malformed" }),
+                    out,
+                );
+            }
+        }
+    }
+
+    fn write_data(&self, id: Option<&str>, event: &str, data: &Value, out: &mut BytesMut) {
+        let (id, data) = (json!(id).to_string(), data.to_string());
+        put(out, &["event: ", event, "\ndata: {\"stream\":", &self.name, ",\"id\":", &id]);
+        put(out, &[",\"data\":", &data, "}\n\n"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! A stream between the request that names it and its session: looked up, bound and planned.
+
+use std::{sync::Arc, time::SystemTime};
+
+use bson::{Bson, oid::ObjectId};
+
+use super::{
+    error::ApiError, gate::Admitted, lifetime::Tempo, lookup::find, request::Query,
+    session::Session, state::AppState,
+};
+use crate::{
+    binding::{Binding, Namespace},
+    catalog::Watch,
+    change::{Dialect, Shape},
+    definition::StreamDef,
+    hub::Resume,
+};
+
+/// One stream as a client asks for it, by whatever route.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) namespace: Namespace,
+    pub(crate) uri: String,
+    /// The link to the collection.
+    pub(crate) collection: String,
+    pub(crate) admitted: Admitted,
+    /// The query of the stream's own path.
+    pub(crate) query: &'a Query,
+    /// Typed variables from elsewhere than the query's `avars`.
+    pub(crate) vars: Option<&'a Bson>,
+    pub(crate) dialect: Dialect,
+}
+
+/// A stream that may be opened; MongoDB has not been asked for anything yet.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    namespace: Namespace,
+    collection: String,
+    admitted: Admitted,
+    etag: Option<ObjectId>,
+    /// Sees changes of the definition since before it was read.
+    watch: Watch,
+    definition: Arc<StreamDef>,
+    binding: Binding,
+    /// How its changes look.
+    pub(crate) shape: Shape,
+}
+
+impl Opening {
+    /// Looks the stream up and plans it, in the order of the contract.
+    pub(crate) async fn plan(state: &AppState, asked: Asked<'_>) -> Result<Self, ApiError> {
+        let Asked { namespace, uri, collection, admitted, query, vars, dialect } = asked;
+        let variables = query.variables(&admitted.caller, vars)?;
+        let (mode, etag) = (query.json_mode()?, query.etag()?);
+        let watch = state.0.catalog.watch(&namespace.db).await;
+        let definition = find(state, &namespace, &uri).await?;
+        let scope = state.0.gate.scope(&admitted.grant, &namespace);
+        let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
+        let shape = Shape { mode, dialect, reshaping: binding.reshaping.clone() };
+        Ok(Self { namespace, collection, admitted, etag, watch, definition, binding, shape })
+    }
+
+    /// When the caller's credential ends.
+    pub(crate) fn expiry(&self) -> Option<SystemTime> {
+        self.admitted.caller.principal().and_then(|principal| principal.expires_at())
+    }
+
+    /// Joins the cursor. When this returns, every later change reaches the session.
+    pub(crate) async fn open(
+        self,
+        state: &AppState,
+        resume: Resume,
+        tempo: Tempo,
+    ) -> Result<Session, ApiError> {
+        let Binding { cursor, selection, .. } = self.binding;
+        let subscription = state.0.hub.subscribe(cursor, Arc::new(selection), resume).await?;
+        let session = Session::new(subscription, tempo, self.collection, self.etag);
+        let close = session.close_handle();
+        let rights = state.0.rights.register(self.admitted, close.clone(), &state.0.gate);
+        let definition = self.watch.guard(&self.namespace.coll, self.definition, close);
+        Ok(session.guarded(definition, rights))
+    }
+}

@@ -1,0 +1,128 @@
+//! A caller on a connection that carries streams which are named inside it.
+
+use axum::http::{Uri, request::Parts};
+use bson::Bson;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::{
+    error::ApiError,
+    gate::resource,
+    open::collection_link,
+    opening::{Asked, Opening},
+    request::Query,
+    router::host,
+    state::AppState,
+    target::Target,
+};
+use crate::{
+    access::{Caller, RequestHead, RequestKind},
+    change::Dialect,
+};
+
+/// Whoever opened the connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    pub(crate) caller: Caller,
+    head: RequestHead,
+    host: Option<String>,
+    /// Reviews of rights that had begun before the caller was looked at.
+    reviews: u64,
+}
+
+/// A stream's path as it stands in a parameter or a message, the stream's own query included.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamPath {
+    /// As the client wrote it: what it is called on the connection.
+    pub(crate) text: String,
+    uri: Uri,
+    pub(crate) query: Query,
+}
+
+/// What no URI holds: a client that encodes a path once less than it might is understood.
+const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'#').add(b'`');
+
+impl Visitor {
+    /// A caller who is known, or anybody where authentication is off.
+    pub(crate) async fn of(state: &AppState, parts: &Parts) -> Result<Self, ApiError> {
+        let reviews = state.0.rights.reviews();
+        let caller = state.authenticated(parts).await?;
+        let host = host(&parts.headers, &parts.uri).map(str::to_owned);
+        Ok(Self { caller, head: state.0.gate.head(parts)?, host, reviews })
+    }
+
+    /// Takes a stream through everything that opening it alone takes it through, up to its plan.
+    pub(crate) async fn plan(
+        &self,
+        state: &AppState,
+        path: &StreamPath,
+        vars: Option<&Bson>,
+    ) -> Result<Opening, ApiError> {
+        let uri = &path.uri;
+        if uri.path() == "/_" || uri.path().starts_with("/_/") {
+            return Err(ApiError::NotFound("no such stream".to_owned()));
+        }
+        let target = Target::parse(uri.path(), &state.0.mounts, self.host.as_deref())?;
+        state.guard_settings(&target)?;
+        let head = self.head.for_target(uri.path(), uri.query())?.with_resource(resource(&target));
+        let admitted = state.0.gate.decide(self.caller.clone(), head, RequestKind::Stream)?;
+        let Target::Stream(namespace, name) = target else {
+            return Err(ApiError::BadRequest("the path names no stream".to_owned()));
+        };
+        let link = collection_link(state, uri.path(), self.host.as_deref(), &namespace);
+        let asked = Asked {
+            namespace,
+            uri: name,
+            collection: link,
+            admitted: admitted.since(self.reviews),
+            query: &path.query,
+            vars,
+            // A connection that RESTHeart does not have speaks no dialect of RESTHeart's.
+            dialect: Dialect::Tailwater,
+        };
+        Opening::plan(state, asked).await
+    }
+}
+
+impl StreamPath {
+    /// Reads a path.
+    pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
+        let illegal = || {
+            ApiError::BadRequest("a stream is named by its path: /db/coll/_streams/uri".to_owned())
+        };
+        if !text.starts_with('/') {
+            return Err(illegal());
+        }
+        let uri: Uri =
+            utf8_percent_encode(text, UNSAFE).to_string().parse().map_err(|_| illegal())?;
+        let query = Query::parse(&uri)?;
+        Ok(Self { text: text.to_owned(), uri, query })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, path: &str, query: Option<&str>) {
+        let parsed = StreamPath::parse(text).unwrap();
+        assert_eq!((parsed.uri.path(), parsed.uri.query()), (path, query), "{text}");
+    }
+
+    #[test]
+    fn a_path_may_carry_a_query_encoded_or_not() {
+        check("/d/c/_streams/u", "/d/c/_streams/u", None);
+        check("/d/c/_streams/u?x=a%26b&y", "/d/c/_streams/u", Some("x=a%26b&y"));
+        check("/d/c/_streams/a b?x=c d", "/d/c/_streams/a%20b", Some("x=c%20d"));
+        check(r#"/d/c/_streams/u?avars={"a": 1}"#, "/d/c/_streams/u", Some("avars={%22a%22:%201}"));
+        check("/d/c/_streams/u?x=a#b", "/d/c/_streams/u", Some("x=a%23b"));
+        check("/d/caf\u{e9}/_streams/u", "/d/caf%C3%A9/_streams/u", None);
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for text in ["", "d/c", "http://h/d/c/_streams/u", "?x=1", "*"] {
+            assert!(StreamPath::parse(text).is_err(), "{text}");
+        }
+    }
+}
