@@ -98,6 +98,7 @@ impl App {
             max_age: config.streams.max_connection_age,
             write_timeout: config.streams.write_timeout,
             streams_per_connection: config.limits.streams_per_connection,
+            inbound_message: config.limits.inbound_message,
             request_body: config.limits.request_body,
             settings: Namespace::new(&settings.database, &settings.collection),
             draining,

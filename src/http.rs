@@ -2,6 +2,7 @@
 //!
 //! Handlers are straight lines; what can go wrong in them becomes a status in one place, [`error`].
 
+mod bare_socket;
 mod collections;
 mod cors;
 mod deadline;

@@ -1,12 +1,6 @@
 //! Opening a stream: from a request to a session on a socket, in the order of the contract.
 
-use axum::{
-    body::Body,
-    extract::Request,
-    http::{StatusCode, request::Parts},
-    response::Response,
-};
-use hyper_util::rt::TokioIo;
+use axum::{extract::Request, http::request::Parts, response::Response};
 use percent_encoding::utf8_percent_encode;
 
 use super::{
@@ -16,14 +10,14 @@ use super::{
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
     router::host,
-    session::Session,
     sse::{self, Speaker, SseFormat},
     state::AppState,
     target::collection_path,
     websocket::{
-        connection,
+        connection::Own,
         format::WsFormat,
         handshake::{self, Handshake, HandshakeError},
+        upgrade,
     },
 };
 use crate::{
@@ -56,11 +50,13 @@ pub(crate) async fn open(
     let transport = choose(&parts, &query, opening.shape.clone())?;
     let resume = resume(&parts, &query, dialect);
     let expiry = opening.expiry();
+    let visitor = opening.visitor(host(&parts.headers, &parts.uri));
     let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
     Ok(match transport {
         Transport::Sse(format) => sse::response(Speaker::new(session, format)),
         Transport::WebSocket(format, handshake) => {
-            over_websocket(state, &mut parts, session, format, &handshake)
+            let own = Own::Stream(session);
+            upgrade::respond(state, &mut parts, own, visitor, format, &handshake)
         }
     })
 }
@@ -121,36 +117,4 @@ pub(crate) fn collection_link(
         let encode = |name| utf8_percent_encode(name, SEGMENT);
         format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
     })
-}
-
-fn over_websocket(
-    state: &AppState,
-    parts: &mut Parts,
-    session: Session,
-    format: WsFormat,
-    handshake: &Handshake,
-) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    *response.headers_mut() = handshake.headers();
-    let Some(upgrade) = parts.extensions.remove::<hyper::upgrade::OnUpgrade>() else {
-        return switching_unsupported();
-    };
-    let write_timeout = state.0.write_timeout;
-    state.0.tasks.spawn(async move {
-        match upgrade.await {
-            Ok(socket) => {
-                connection::serve(TokioIo::new(socket), session, format, write_timeout).await;
-            }
-            Err(error) => tracing::debug!(%error, "an upgrade did not come about"),
-        }
-    });
-    response
-}
-
-/// The host's server does not hand over its sockets.
-fn switching_unsupported() -> Response {
-    use axum::response::IntoResponse;
-    ApiError::BadRequest("this connection cannot be upgraded; use server-sent events".to_owned())
-        .into_response()
 }

@@ -6,7 +6,7 @@ use bson::{Bson, oid::ObjectId};
 
 use super::{
     error::ApiError, gate::Admitted, lifetime::Tempo, lookup::find, request::Query,
-    session::Session, state::AppState,
+    session::Session, state::AppState, visitor::Visitor,
 };
 use crate::{
     binding::{Binding, Namespace},
@@ -63,6 +63,11 @@ impl Opening {
     /// When the caller's credential ends.
     pub(crate) fn expiry(&self) -> Option<SystemTime> {
         self.admitted.caller.principal().and_then(|principal| principal.expires_at())
+    }
+
+    /// The caller, who may go on to open other streams on the same connection.
+    pub(crate) fn visitor(&self, host: Option<&str>) -> Visitor {
+        Visitor::admitted(&self.admitted, host)
     }
 
     /// Joins the cursor. When this returns, every later change reaches the session.

@@ -10,8 +10,8 @@ use axum::{
 };
 
 use super::{
-    collections, cors, documents, error::ApiError, explain, health, many, open, state::AppState,
-    streams, target::Target, tickets,
+    bare_socket, collections, cors, documents, error::ApiError, explain, health, many, open,
+    state::AppState, streams, target::Target, tickets,
 };
 
 /// All routes of the service.
@@ -22,6 +22,7 @@ pub fn router(state: AppState) -> Router {
         .route("/_/explain", get(explain::explain))
         .route("/_/sse", get(many::open))
         .route("/_/tickets", post(tickets::issue))
+        .route("/_/ws", get(bare_socket::open))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
         // Outermost, so that every answer has them, refusals included.

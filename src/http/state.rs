@@ -41,6 +41,8 @@ pub struct Shared {
     pub write_timeout: Duration,
     /// Most streams on one connection that carries several.
     pub streams_per_connection: usize,
+    /// Largest message of a client, bytes.
+    pub inbound_message: usize,
     /// Largest request body, bytes.
     pub request_body: usize,
     /// The collection that no route may touch.

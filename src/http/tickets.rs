@@ -21,7 +21,7 @@ struct Asked {
 }
 
 /// Connections that carry several streams: the permission of each stream decides when it is opened.
-const SHARED: [&str; 2] = ["/_/sse", "/_/ws"];
+pub(super) const SHARED: [&str; 2] = ["/_/sse", "/_/ws"];
 
 /// Largest body, bytes.
 const MAX_BODY: usize = 16 * 1024;

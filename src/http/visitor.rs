@@ -6,16 +6,17 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{
     error::ApiError,
-    gate::resource,
+    gate::{Admitted, Change, resource},
     open::collection_link,
     opening::{Asked, Opening},
     request::Query,
     router::host,
     state::AppState,
     target::Target,
+    tickets,
 };
 use crate::{
-    access::{Caller, RequestHead, RequestKind},
+    access::{Caller, Carrier, RequestHead, RequestKind},
     change::Dialect,
 };
 
@@ -50,6 +51,22 @@ impl Visitor {
         Ok(Self { caller, head: state.0.gate.head(parts)?, host, reviews })
     }
 
+    /// Whoever was let in to open one stream, and goes on to others.
+    pub(crate) fn admitted(admitted: &Admitted, host: Option<&str>) -> Self {
+        let Admitted { caller, head, reviews, .. } = admitted.clone();
+        Self { caller, head, host: host.map(str::to_owned), reviews }
+    }
+
+    /// The same caller as it is by now: users and permissions change while a connection is open.
+    pub(crate) async fn again(&self, state: &AppState) -> Result<Self, ApiError> {
+        let reviews = state.0.rights.reviews();
+        let caller = state.0.gate.again(&self.caller).await.map_err(|change| match change {
+            Some(Change::Ended | Change::Access) => ApiError::Unauthorized(Vec::new()),
+            None => ApiError::Unavailable("users cannot be looked up now".to_owned()),
+        })?;
+        Ok(Self { caller, reviews, ..self.clone() })
+    }
+
     /// Takes a stream through everything that opening it alone takes it through, up to its plan.
     pub(crate) async fn plan(
         &self,
@@ -64,6 +81,9 @@ impl Visitor {
         let target = Target::parse(uri.path(), &state.0.mounts, self.host.as_deref())?;
         state.guard_settings(&target)?;
         let head = self.head.for_target(uri.path(), uri.query())?.with_resource(resource(&target));
+        if self.is_bound_elsewhere(&head) {
+            return Err(ApiError::Denied);
+        }
         let admitted = state.0.gate.decide(self.caller.clone(), head, RequestKind::Stream)?;
         let Target::Stream(namespace, name) = target else {
             return Err(ApiError::BadRequest("the path names no stream".to_owned()));
@@ -80,6 +100,14 @@ impl Visitor {
             dialect: Dialect::Tailwater,
         };
         Opening::plan(state, asked).await
+    }
+
+    /// A ticket for one stream opens no other one.
+    fn is_bound_elsewhere(&self, head: &RequestHead) -> bool {
+        let by_ticket =
+            self.caller.principal().is_some_and(|user| user.carrier() == Carrier::Ticket);
+        let path = self.head.path();
+        by_ticket && !tickets::SHARED.contains(&path) && path != head.path()
     }
 }
 

@@ -4,4 +4,7 @@ pub(crate) mod connection;
 pub(crate) mod format;
 pub(crate) mod handshake;
 pub(crate) mod inbound;
+mod request;
+mod subscriptions;
+pub(crate) mod upgrade;
 pub(crate) mod wire;

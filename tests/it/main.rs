@@ -24,6 +24,8 @@ mod json_modes;
 mod kinds;
 mod large_documents;
 mod layering;
+mod many_callers;
+mod many_sockets;
 mod many_streams;
 mod metadata;
 mod metadata_refusals;

@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf, split},
-    sync::Notify,
+    sync::{Notify, mpsc},
     time::{Instant, Sleep, sleep_until, timeout},
 };
 use tungstenite::protocol::frame::coding::Control;
@@ -21,11 +21,17 @@ use tungstenite::protocol::frame::coding::Control;
 use super::{
     format::WsFormat,
     inbound::{Inbound, Listener, Violation},
+    subscriptions::Subscriptions,
     wire::Outbox,
 };
 use crate::{
     backoff::jitter,
-    http::{outgoing::Outgoing, session::Session},
+    http::{
+        lifetime::{Lifetime, Tick},
+        outgoing::Outgoing,
+        session::Session,
+    },
+    hub::CloseReason,
 };
 
 /// How long a closing peer may take to answer the close frame.
@@ -33,6 +39,49 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// Pings in a row that may go unanswered; the next one is not sent, the connection is dropped.
 const UNANSWERED_PINGS: u32 = 2;
+
+/// All that a socket is about, before it speaks.
+pub(super) struct Conversation {
+    pub(super) own: Own,
+    pub(super) format: WsFormat,
+    /// Streams that the client opens besides; clients without the subprotocol cannot.
+    pub(super) subscriptions: Option<Subscriptions>,
+    /// Where the client's messages go. `None`: they are ignored.
+    pub(super) requests: Option<mpsc::Sender<Bytes>>,
+    /// How long a write may take before the peer counts as gone.
+    pub(super) write_timeout: Duration,
+    /// Largest message of the client, bytes.
+    pub(super) inbound_message: usize,
+}
+
+/// What a socket was opened for. It ends when this does.
+pub(crate) enum Own {
+    /// The stream of its path.
+    Stream(Session),
+    /// Nothing but what the client asks for later.
+    Nothing(Box<Lifetime>),
+}
+
+impl Own {
+    async fn next(&mut self, into: &mut Vec<Outgoing>) -> bool {
+        match self {
+            Self::Stream(session) => session.next(into).await,
+            Self::Nothing(lifetime) => loop {
+                if let Tick::End(reason) = lifetime.tick().await {
+                    into.push(Outgoing::Close(reason));
+                    return true;
+                }
+            },
+        }
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        match self {
+            Self::Stream(session) => session.heartbeat(),
+            Self::Nothing(lifetime) => lifetime.heartbeat(),
+        }
+    }
+}
 
 /// What the listening half asks of the speaking half.
 #[derive(Debug, Default)]
@@ -42,6 +91,8 @@ struct Desk {
     asked: Notify,
     /// Pings since the last pong.
     unanswered: AtomicU32,
+    /// Where messages go.
+    requests: Option<mpsc::Sender<Bytes>>,
 }
 
 /// How a conversation came to its end.
@@ -54,16 +105,16 @@ enum Ended {
     Heard(Option<Violation>),
 }
 
-/// Serves a client until either side ends the conversation. A write that takes longer than
-/// `write_timeout` ends it too.
-pub(crate) async fn serve<I>(io: I, session: Session, format: WsFormat, write_timeout: Duration)
+/// Serves a client until either side ends the conversation. A write that takes too long ends it too.
+pub(super) async fn serve<I>(io: I, conversation: Conversation)
 where
     I: AsyncRead + AsyncWrite + Send + Unpin,
 {
     let (read, write) = split(io);
-    let desk = Desk::default();
-    let mut speaker = Speaker::new(write, session, format, write_timeout);
-    let mut listening = std::pin::pin!(listen(Listener::new(read), &desk));
+    let desk = Desk { requests: conversation.requests.clone(), ..Desk::default() };
+    let listener = Listener::new(read, conversation.inbound_message);
+    let mut speaker = Speaker::new(write, conversation);
+    let mut listening = std::pin::pin!(listen(listener, &desk));
     let ended = tokio::select! {
         ended = speaker.speak(&desk) => ended,
         violation = &mut listening => Ended::Heard(violation),
@@ -86,7 +137,7 @@ async fn listen<R: AsyncRead + Unpin>(mut listener: Listener<R>, desk: &Desk) ->
         match listener.next().await {
             Ok(Inbound::Ping(payload)) => desk.answer(payload),
             Ok(Inbound::Pong) => desk.unanswered.store(0, Ordering::Relaxed),
-            Ok(Inbound::Message(_)) => {}
+            Ok(Inbound::Message(message)) => desk.ask(message).await,
             Ok(Inbound::Close) => return None,
             Err(violation) => return Some(violation),
         }
@@ -95,8 +146,9 @@ async fn listen<R: AsyncRead + Unpin>(mut listener: Listener<R>, desk: &Desk) ->
 
 struct Speaker<I> {
     io: WriteHalf<I>,
-    session: Session,
+    own: Own,
     format: WsFormat,
+    subscriptions: Option<Subscriptions>,
     write_timeout: Duration,
     outbox: Outbox,
     messages: Vec<Outgoing>,
@@ -104,17 +156,21 @@ struct Speaker<I> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
-    fn new(io: WriteHalf<I>, session: Session, format: WsFormat, write_timeout: Duration) -> Self {
-        let ping = Box::pin(sleep_until(next_ping(&session)));
+    fn new(io: WriteHalf<I>, conversation: Conversation) -> Self {
+        let Conversation { own, format, subscriptions, write_timeout, .. } = conversation;
+        let ping = Box::pin(sleep_until(next_ping(&own)));
         let (outbox, messages) = (Outbox::default(), Vec::new());
-        Self { io, session, format, write_timeout, outbox, messages, ping }
+        Self { io, own, format, subscriptions, write_timeout, outbox, messages, ping }
     }
 
     /// Says what the session says, until it has said everything.
     async fn speak(&mut self, desk: &Desk) -> Ended {
         loop {
             let over = tokio::select! {
-                more = self.session.next(&mut self.messages) => self.queue() || !more,
+                more = self.own.next(&mut self.messages) => self.queue() || !more,
+                ended = others(&mut self.subscriptions, &mut self.outbox) => {
+                    ended.is_some_and(|reason| self.queue_end(reason))
+                }
                 () = desk.asked.notified() => false,
                 () = &mut self.ping => match self.queue_ping(desk) {
                     true => false,
@@ -128,6 +184,12 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
                 return Ended::Spoken;
             }
         }
+    }
+
+    /// The end of one stream that is the end of all.
+    fn queue_end(&mut self, reason: CloseReason) -> bool {
+        self.messages.push(Outgoing::Close(reason));
+        self.queue()
     }
 
     /// Ends the conversation from the client's side: what has not begun to leave stays.
@@ -151,7 +213,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
 
     /// False: the peer has not answered for too long.
     fn queue_ping(&mut self, desk: &Desk) -> bool {
-        let next = next_ping(&self.session);
+        let next = next_ping(&self.own);
         self.ping.as_mut().reset(next);
         if desk.unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED_PINGS {
             return false;
@@ -192,15 +254,34 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
     }
 }
 
-fn next_ping(session: &Session) -> Instant {
+/// What the other streams of the socket say; never anything when there cannot be any.
+async fn others(
+    subscriptions: &mut Option<Subscriptions>,
+    outbox: &mut Outbox,
+) -> Option<CloseReason> {
+    match subscriptions {
+        Some(subscriptions) => subscriptions.next(outbox).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn next_ping(own: &Own) -> Instant {
     let never = Duration::from_secs(365 * 24 * 3600);
-    Instant::now() + session.heartbeat().map_or(never, |every| jitter(every, 0.9, 1.1))
+    Instant::now() + own.heartbeat().map_or(never, |every| jitter(every, 0.9, 1.1))
 }
 
 impl Desk {
     fn answer(&self, payload: Bytes) {
         *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
         self.asked.notify_one();
+    }
+
+    /// Hands a message on; waits while the speaking half has too many.
+    async fn ask(&self, message: Bytes) {
+        if let Some(requests) = &self.requests {
+            // Nobody takes it: the conversation is ending.
+            drop(requests.send(message).await);
+        }
     }
 
     fn take_pong(&self) -> Option<Bytes> {

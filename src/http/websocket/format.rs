@@ -3,11 +3,15 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::wire::Outbox;
+use super::{
+    request::{Reference, Refused},
+    wire::Outbox,
+};
 use crate::{
     change::{ChangeEvent, Shape, View},
     http::outgoing::Outgoing,
     hub::CloseReason,
+    json::JsonError,
 };
 
 /// The subprotocol whose messages are `{"id", "event", "data"}`.
@@ -29,40 +33,71 @@ impl WsFormat {
             Outgoing::Change(event, view) => self.push_change(event, *view, outbox),
             Outgoing::Close(reason) => {
                 if self.enveloped {
-                    push_envelope(message, outbox);
+                    push_envelope(message, END, outbox);
                 }
                 return Some(*reason);
             }
             // Bare changes leave no room to say that some are missing.
             Outgoing::Reset(..) if !self.enveloped => return Some(CloseReason::HistoryLost),
-            _ if self.enveloped => push_envelope(message, outbox),
+            _ if self.enveloped => push_envelope(message, END, outbox),
             _ => {}
         }
         None
     }
 
+    /// Queues a message of a stream that has a name on its socket.
+    pub(super) fn push_of(&self, reference: &Reference, message: &Outgoing, outbox: &mut Outbox) {
+        let end = Bytes::from(format!(",\"ref\":{}}}", reference.as_json()));
+        match message {
+            Outgoing::Change(event, view) => self.push_enveloped(event, *view, end, outbox),
+            _ => push_envelope(message, end, outbox),
+        }
+    }
+
     fn push_change(&self, event: &ChangeEvent, view: View, outbox: &mut Outbox) {
+        if self.enveloped {
+            return self.push_enveloped(event, view, END, outbox);
+        }
         match event.frame(&self.shape, view) {
-            Ok(frame) if self.enveloped => {
-                outbox.push_text(&[frame.preamble, frame.json, Bytes::from_static(b"}")]);
-            }
             Ok(frame) => outbox.push_text(&[frame.json]),
+            Err(error) => warn(&error),
+        }
+    }
+
+    fn push_enveloped(&self, event: &ChangeEvent, view: View, end: Bytes, outbox: &mut Outbox) {
+        match event.frame(&self.shape, view) {
+            Ok(frame) => outbox.push_text(&[frame.preamble, frame.json, end]),
             Err(error) => {
-                tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                if self.enveloped {
-                    let data = json!({ "reason": "the event is malformed" });
-                    push_json(None, "skipped", &data, outbox);
-                }
+                warn(&error);
+                let data = json!({ "reason": "the event is malformed" });
+                push_json(None, "skipped", &data, end, outbox);
             }
         }
     }
 }
 
-fn push_envelope(message: &Outgoing, outbox: &mut Outbox) {
-    push_json(message.id().map(|id| id.as_str()), message.event(), &message.data(), outbox);
+/// What ends an envelope that names no stream.
+const END: Bytes = Bytes::from_static(b"}");
+
+fn warn(error: &JsonError) {
+    tracing::warn!(%error, "an event cannot be encoded and is skipped");
 }
 
-fn push_json(id: Option<&str>, event: &str, data: &Value, outbox: &mut Outbox) {
-    let text = json!({ "id": id, "event": event, "data": data });
-    outbox.push_text(&[Bytes::from(text.to_string())]);
+/// Tells a client that what it asked for is not to be had.
+pub(super) fn push_error(refused: &Refused, outbox: &mut Outbox) {
+    let data = json!({ "status": refused.status, "message": refused.message });
+    let reference = refused.reference.as_ref().map_or("null", Reference::as_json);
+    let text = format!("{{\"event\":\"error\",\"data\":{data},\"ref\":{reference}}}");
+    outbox.push_text(&[text.into()]);
+}
+
+fn push_envelope(message: &Outgoing, end: Bytes, outbox: &mut Outbox) {
+    let id = message.id().map(|id| id.as_str());
+    push_json(id, message.event(), &message.data(), end, outbox);
+}
+
+fn push_json(id: Option<&str>, event: &str, data: &Value, end: Bytes, outbox: &mut Outbox) {
+    let id = json!(id);
+    let text = format!("{{\"id\":{id},\"event\":\"{event}\",\"data\":{data}");
+    outbox.push_text(&[text.into(), end]);
 }

@@ -9,9 +9,6 @@ use tungstenite::protocol::frame::{
     coding::{Control, Data, OpCode},
 };
 
-/// Largest message that a client may send, bytes.
-pub(super) const MAX_MESSAGE: usize = 64 * 1024;
-
 /// Longest payload of a control frame, by RFC 6455 §5.5.
 const MAX_CONTROL: usize = 125;
 
@@ -40,7 +37,7 @@ pub(super) enum Violation {
     /// A text message that is not UTF-8.
     #[error("invalid payload data")]
     NotUtf8,
-    /// Beyond [`MAX_MESSAGE`].
+    /// Beyond the listener's bound.
     #[error("message too big")]
     TooBig,
 }
@@ -61,14 +58,17 @@ impl Violation {
 #[derive(Debug)]
 pub(super) struct Listener<R> {
     io: R,
+    /// Largest message, bytes.
+    most: usize,
     buffer: BytesMut,
     /// A message that has begun: its kind and what came of it.
     message: Option<(Data, BytesMut)>,
 }
 
 impl<R: AsyncRead + Unpin> Listener<R> {
-    pub(super) fn new(io: R) -> Self {
-        Self { io, buffer: BytesMut::new(), message: None }
+    /// Listens to messages of up to `most` bytes.
+    pub(super) fn new(io: R, most: usize) -> Self {
+        Self { io, most, buffer: BytesMut::new(), message: None }
     }
 
     /// The next thing that the client says.
@@ -98,7 +98,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         let parsed = FrameHeader::parse(&mut cursor).map_err(|_| Violation::Protocol)?;
         let Some((header, length)) = parsed else { return Ok(None) };
         let start = usize::try_from(cursor.position()).map_err(|_| Violation::TooBig)?;
-        let length = check(&header, length)?;
+        let length = check(&header, length, self.most)?;
         if self.buffer.len() < start + length {
             return Ok(None);
         }
@@ -131,7 +131,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
             (None, Data::Text | Data::Binary) => (kind, BytesMut::new()),
             _ => return Err(Violation::Protocol),
         };
-        if message.len() + payload.len() > MAX_MESSAGE {
+        if message.len() + payload.len() > self.most {
             return Err(Violation::TooBig);
         }
         message.extend_from_slice(payload);
@@ -147,7 +147,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
 }
 
 /// The rules that a header can break by itself. Gives the length of the payload.
-fn check(header: &FrameHeader, length: u64) -> Result<usize, Violation> {
+fn check(header: &FrameHeader, length: u64, most: usize) -> Result<usize, Violation> {
     let extended = header.rsv1 || header.rsv2 || header.rsv3;
     // RFC 6455 §5.1: a client masks every frame.
     if extended || header.mask.is_none() {
@@ -156,7 +156,7 @@ fn check(header: &FrameHeader, length: u64) -> Result<usize, Violation> {
     let length = usize::try_from(length).map_err(|_| Violation::TooBig)?;
     match header.opcode {
         OpCode::Control(_) if length > MAX_CONTROL || !header.is_final => Err(Violation::Protocol),
-        OpCode::Data(_) if length > MAX_MESSAGE => Err(Violation::TooBig),
+        OpCode::Data(_) if length > most => Err(Violation::TooBig),
         _ => Ok(length),
     }
 }
@@ -165,6 +165,7 @@ fn check(header: &FrameHeader, length: u64) -> Result<usize, Violation> {
 mod tests {
     use super::*;
 
+    const MAX_MESSAGE: usize = 64 * 1024;
     const MASK: [u8; 4] = [1, 2, 3, 4];
 
     fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
@@ -178,7 +179,7 @@ mod tests {
     }
 
     async fn check(input: &[u8], expected: &[Result<Inbound, Violation>]) {
-        let mut listener = Listener::new(input);
+        let mut listener = Listener::new(input, MAX_MESSAGE);
         for wanted in expected {
             assert_eq!(listener.next().await, *wanted);
         }
