@@ -5,6 +5,7 @@
 pub mod cluster_time;
 pub mod event;
 pub mod frame;
+pub mod memo;
 pub mod position;
 pub mod shape;
 pub mod token;
@@ -13,6 +14,7 @@ pub mod view;
 pub use cluster_time::ClusterTime;
 pub use event::ChangeEvent;
 pub use frame::Frame;
+pub use memo::Memo;
 pub use position::{Position, PositionId, PositionKey};
 pub use shape::{Dialect, Reshape, Reshaping, Shape};
 pub use token::ResumeToken;

@@ -214,6 +214,7 @@ impl Planner<'_> {
             pre_images: self.definition.full_document_before_change
                 != FullDocumentBeforeChange::Off,
             scoped: self.scope.read_filter.is_some(),
+            any_of: Vec::new(),
         })
     }
 

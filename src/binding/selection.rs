@@ -28,21 +28,35 @@ pub struct Selection {
     pub(super) pre_images: bool,
     /// Whether the permission restricts which documents are seen, here or on the server.
     pub(super) scoped: bool,
+    /// When there are any, they decide, and nothing else does: what one of them selects is selected.
+    pub(super) any_of: Vec<Selection>,
 }
 
 impl Selection {
+    /// What any of several selects; the view is that of the first. Their roots in events are the
+    /// same: they are of one cursor.
+    pub fn any_of(several: Vec<Self>) -> Self {
+        Self { any_of: several, ..Self::default() }
+    }
+
     /// Whether every event is selected whole, without looking.
     pub fn is_everything(&self) -> bool {
+        if !self.any_of.is_empty() {
+            return self.any_of.iter().any(Self::is_everything);
+        }
         self.boundary.is_none() && self.notify_when.is_none() && self.steps.pass_everything()
     }
 
     /// Whether the subscriber may be told of events that nobody could read: it sees them all.
     pub fn sees_all(&self) -> bool {
-        !self.scoped
+        !self.scoped && self.any_of.iter().all(Self::sees_all)
     }
 
     /// What of an event is for this subscriber. What cannot be decided is not.
     pub fn judge(&self, images: &Images<'_>) -> Option<View> {
+        if !self.any_of.is_empty() {
+            return self.any_of.iter().find_map(|one| one.judge(images));
+        }
         let side = self.boundary.as_ref().map_or(Side::Visible(View::Whole), |b| b.judge(images));
         match side {
             Side::Visible(view) if self.passes(images.decisive(), images.decisive_raw()) => {
@@ -66,6 +80,10 @@ impl Selection {
 
     /// Values of which an event must hold one to be selected, by path. `None`: no index can tell.
     pub fn keys(&self, keyer: &Keyer) -> Option<Vec<(Path, Key)>> {
+        if !self.any_of.is_empty() {
+            let keys: Option<Vec<_>> = self.any_of.iter().map(|one| one.keys(keyer)).collect();
+            return keys.map(|keys| keys.concat());
+        }
         let keys =
             self.indexable().find_map(|(condition, index)| index.keys(&condition.filter, keyer))?;
         let mut everywhere = keys.clone();

@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bson::{RawDocument, RawDocumentBuf, oid::ObjectId};
 
-use super::{ClusterTime, Frame, PositionId, ResumeToken, Shape, View, frame};
+use super::{ClusterTime, Frame, Memo, PositionId, ResumeToken, Shape, View, frame};
 use crate::json::JsonError;
 
 /// One change, after the stages that MongoDB ran.
@@ -16,6 +16,7 @@ pub struct ChangeEvent {
     frames: Mutex<Vec<(Shape, View, Frame)>>,
     etag: OnceLock<Option<ObjectId>>,
     before: OnceLock<Option<RawDocumentBuf>>,
+    memo: Memo,
 }
 
 impl ChangeEvent {
@@ -28,6 +29,7 @@ impl ChangeEvent {
             frames: Mutex::default(),
             etag: OnceLock::new(),
             before: OnceLock::new(),
+            memo: Memo::default(),
         }
     }
 
@@ -61,6 +63,11 @@ impl ChangeEvent {
     /// document are asked of it to learn how things stood before the change.
     pub fn before(&self) -> Option<&RawDocument> {
         self.before.get_or_init(|| with_image(&self.raw, "fullDocumentBeforeChange")).as_deref()
+    }
+
+    /// What was made of the event elsewhere.
+    pub fn memo(&self) -> &Memo {
+        &self.memo
     }
 
     /// Bytes that the event is taken to hold in memory: its document, and twice that for its frames.

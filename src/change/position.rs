@@ -47,6 +47,11 @@ impl PositionId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The same position in the words of another surface.
+    pub fn worded(text: &str) -> Self {
+        Self(text.into())
+    }
 }
 
 impl fmt::Debug for PositionId {

@@ -38,6 +38,12 @@ impl ResumeToken {
         Self(format!("{TIMESTAMP_PREFIX}{:016X}", time.to_bits()).into())
     }
 
+    /// A token that sorts before this one and after every event before it: tokens end with a mark of
+    /// their own, so none is the beginning of another.
+    pub fn just_before(&self) -> Self {
+        Self(self.0.get(..self.0.len() - 1).unwrap_or_default().into())
+    }
+
     /// The cluster time that the token starts with.
     pub fn cluster_time(&self) -> ClusterTime {
         let bits = self.0.get(2..TIME_DIGITS).and_then(|hex| u64::from_str_radix(hex, 16).ok());
@@ -79,6 +85,19 @@ mod tests {
         assert!(ResumeToken::from_hex(&of(early)).unwrap() < bound);
         assert!(bound < ResumeToken::from_hex(&of(late)).unwrap());
         assert_eq!(bound.cluster_time(), late);
+    }
+
+    #[test]
+    fn just_before_a_token_is_after_its_elder_sibling() {
+        let of = |index: u8| {
+            let hex = format!("826565A1B2000000032B02{index:02X}0100296E5A100446645F69640004");
+            ResumeToken::from_hex(&hex).unwrap()
+        };
+        for index in 1..16 {
+            let bound = of(index).just_before();
+            assert!(of(index - 1) < bound && bound < of(index), "{index}");
+            assert_eq!(bound.cluster_time(), of(index).cluster_time());
+        }
     }
 
     #[test]

@@ -83,6 +83,23 @@ fn reason(code: Option<i32>) -> String {
     format!("a stage of the stream failed on the event{code}")
 }
 
+impl Skipped {
+    /// The notice of an event that was read and cannot be shown.
+    pub fn unshowable(event: &ChangeEvent) -> Self {
+        let reason = "the event cannot be shown".to_owned();
+        Self { reason, event: event.raw().to_owned(), token: event.token().clone() }
+    }
+}
+
+impl Reset {
+    /// The same, with the id in the words of another surface.
+    #[must_use]
+    pub fn with_id(&self, id: PositionId) -> Self {
+        let at = Tail { id, time: self.at.time };
+        Self { reason: self.reason, message: self.message.clone(), at, token: self.token.clone() }
+    }
+}
+
 impl Item {
     /// A reset: the stream goes on at `at`.
     pub(super) fn reset(reason: &'static str, message: String, at: Tail) -> Self {

@@ -23,6 +23,8 @@ use crate::change::{Position, ResumeToken};
 pub(super) enum Origin {
     /// After the event that a position names; which one that is has to be found first.
     Event(Position),
+    /// With the event that a position names.
+    Within(Position),
     /// After a token, whether or not an event bears it.
     Token(ResumeToken),
     /// After the event that ended the collection.
@@ -32,13 +34,16 @@ pub(super) enum Origin {
 impl Origin {
     /// The position whose event has to be found.
     pub(super) fn event(&self) -> Option<Position> {
-        if let Self::Event(position) = self { Some(*position) } else { None }
+        match self {
+            Self::Event(position) | Self::Within(position) => Some(*position),
+            Self::Token(_) | Self::Invalidate(_) => None,
+        }
     }
 
     /// Nothing that the member wants lies before it.
     pub(super) fn earliest(&self) -> ResumeToken {
         match self {
-            Self::Event(position) => ResumeToken::before(position.time),
+            Self::Event(position) | Self::Within(position) => ResumeToken::before(position.time),
             Self::Token(token) | Self::Invalidate(token) => token.clone(),
         }
     }

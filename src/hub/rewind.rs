@@ -29,17 +29,23 @@ impl Hub {
         let (position, origin) = match resume {
             Resume::Live => return Ok(()),
             Resume::Token(token) => (replays.feed.key().after(&token), Origin::Token(token)),
-            Resume::Id(id) => match replays.feed.key().open(&id, replays.feed.scope()) {
-                Ok(position) => (position, origin(position)),
-                Err(error) => return Ok(tell_reset(subscription, &error.to_string())),
-            },
+            Resume::Id(ref id) | Resume::Within(ref id) => {
+                match replays.feed.key().open(id, replays.feed.scope()) {
+                    Ok(position) if matches!(resume, Resume::Within(_)) => {
+                        (position, with(position))
+                    }
+                    Ok(position) => (position, after(position)),
+                    Err(error) => return Ok(tell_reset(subscription, &error.to_string())),
+                }
+            }
         };
         if self.lies_in_the_future(&replays.feed, &position).await? {
             return Ok(tell_reset(subscription, "the event id lies in the future"));
         }
         let last = Tail { id: replays.feed.id_of(&position), time: position.time };
         if let Some(next) = replays.feed.after_position(&position) {
-            subscription.rewind(next, None, last);
+            let again = u64::from(matches!(origin, Origin::Within(_)));
+            subscription.rewind(next - again, None, last);
         } else {
             subscription.catch_up(replays, origin, last);
         }
@@ -60,10 +66,17 @@ impl Hub {
     }
 }
 
-fn origin(position: Position) -> Origin {
+fn after(position: Position) -> Origin {
     match position.tie {
         Tie::Before => Origin::Token(ResumeToken::before(position.time)),
         Tie::After(_) => Origin::Event(position),
+    }
+}
+
+fn with(position: Position) -> Origin {
+    match position.tie {
+        Tie::Before => after(position),
+        Tie::After(_) => Origin::Within(position),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Resume {
     Live,
     /// After an event that it was given the id of. An id that cannot be used is answered with a reset.
     Id(String),
+    /// With the event that it was given the id of: one change may be several events elsewhere.
+    Within(String),
     /// After a raw resume token, as RESTHeart's clients send it.
     Token(ResumeToken),
 }

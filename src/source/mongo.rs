@@ -9,7 +9,7 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use super::{Batch, ChangeCursor, ChangeSource, Open, SourceError, SourceEvent};
 use crate::{
-    binding::CursorSpec,
+    binding::{CursorSpec, Namespace},
     change::{ClusterTime, ResumeToken},
 };
 
@@ -40,14 +40,18 @@ impl MongoSource {
         open: &Open,
     ) -> Result<Box<dyn ChangeCursor>, SourceError> {
         let (pipeline, batch_size) = (open.pipeline(spec)?, open.batch_size());
-        let database = self.client.database(&spec.namespace.db);
-        let collection = database.collection::<Document>(&spec.namespace.coll);
+        let (client, namespace) = (self.client.clone(), spec.namespace.clone());
         let await_time = self.await_time;
         // A task of its own: when the caller gives up, the driver's future still runs to its end and
         // the cursor it brings is dropped, and so killed.
         let opening = tokio::spawn(async move {
-            let request = collection.aggregate(pipeline).batch_size(batch_size);
-            request.max_await_time(await_time).batch().await
+            let database = client.database(database_of(&namespace));
+            let collection = database.collection::<Document>(&namespace.coll);
+            let request = match namespace.is_collection() {
+                true => collection.aggregate(pipeline),
+                false => database.aggregate(pipeline),
+            };
+            request.batch_size(batch_size).max_await_time(await_time).batch().await
         });
         let inner = answer("opening a change stream", OPENING, opening).await?;
         Ok(Box::new(MongoCursor { inner, patience: self.await_time + STALL_GRACE }))
@@ -78,6 +82,11 @@ impl fmt::Debug for MongoSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MongoSource").field("await_time", &self.await_time).finish_non_exhaustive()
     }
+}
+
+/// Where a stream is asked for: one of the whole deployment of `admin`.
+fn database_of(namespace: &Namespace) -> &str {
+    if namespace.is_everything() { "admin" } else { &namespace.db }
 }
 
 /// Waits for a command that runs in a task of its own, and no longer than a server that lives takes.

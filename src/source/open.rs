@@ -106,6 +106,9 @@ impl Open {
         };
         options.extend(image.map(|image| ("fullDocument".to_owned(), Bson::from(image))));
         options.extend(before.map(|image| ("fullDocumentBeforeChange".to_owned(), image.into())));
+        if spec.namespace.is_everything() {
+            options.insert("allChangesForCluster", true);
+        }
         if spec.expanded_events {
             options.insert("showExpandedEvents", true);
         }

@@ -118,8 +118,12 @@ impl<'a> Round<'a> {
                 replay.turn_out(*id, End::Unknown);
                 return false;
             };
-            let origins = [Origin::Token, Origin::Invalidate];
-            *origin = origins[usize::from(event.invalidates)](event.token.clone());
+            let token = event.token.clone();
+            *origin = match origin {
+                Origin::Within(_) => Origin::Token(token.just_before()),
+                _ if event.invalidates => Origin::Invalidate(token),
+                _ => Origin::Token(token),
+            };
             true
         });
         Ok(())
