@@ -12,18 +12,24 @@
 //! 4. What a change means for the entity, whoever reads, is a [`Publication`]: which declared
 //!    events it is, and whose.
 //! 5. A [`Rendition`] is a feed's shape: of a change and its publication it makes the envelopes
-//!    that one group of equal readers receives. Equal renditions make equal bytes.
+//!    that one group of equal readers receives. Equal renditions make equal bytes, once ([`Print`]).
+//! 6. What one reader has open is a [`Bundle`]: its feeds on one cursor, which for a topic of several
+//!    collections is one on their database or deployment, so that one id says what was delivered.
 //!
 //! | module | answers |
 //! |---|---|
 //! | `entities`, `entity_def`, `event_def`, `subscription_def` | what is declared |
 //! | `file` | how it is read, strictly |
-//! | `operation`, `topic`, `heartbeat`, `event_id` | what requests may say |
+//! | `operation`, `topic`, `heartbeat`, `event_id`, `asked` | what requests may say |
 //! | `expression` | conditions and filters |
 //! | `feed`, `audience` | what one reader asks for and may have |
-//! | `publication`, `payload`, `rendition` | what a change becomes |
+//! | `publication`, `payload`, `rendition`, `print` | what a change becomes |
+//! | `bundle` | several feeds on one cursor |
+//! | `subscribers` | who reads, and what was delivered |
 
+mod asked;
 mod audience;
+mod bundle;
 mod entities;
 mod entity_def;
 mod event_def;
@@ -35,15 +41,19 @@ mod file;
 mod heartbeat;
 mod operation;
 mod payload;
+mod print;
 mod publication;
 mod rendition;
+mod subscribers;
 mod subscription_def;
 mod topic;
 #[cfg(test)]
 mod fixture;
 
+pub use asked::{Asked, Found};
 pub use audience::{Audience, AudienceError, Caller};
-pub use entities::{Entities, PreImages};
+pub use bundle::{Bundle, Planned, Told};
+pub use entities::{Entities, PreImages, Texts};
 pub use entity_def::EntityDef;
 pub use event_def::EventDef;
 pub use event_id::{EventId, EventIdError};
@@ -54,7 +64,9 @@ pub use file::{Note, Origin};
 pub use heartbeat::{Heartbeat, HeartbeatError};
 pub use operation::{Operation, Operations, OperationsError};
 pub use payload::Payload;
+pub use print::Print;
 pub use publication::{Publication, Published};
 pub use rendition::{Rendered, RenderedEvent, Rendition, Withheld, WithheldReason};
+pub use subscribers::{Registered, Subscriber, Subscribers, Totals};
 pub use subscription_def::{Scope, SubscriptionDef, Transport, Transports};
 pub use topic::{Topic, TopicError, default_topic};

@@ -21,6 +21,10 @@ pub struct Entities {
     warnings: Vec<Note>,
 }
 
+/// The files of a folder, as they were read. Equal ones declare the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texts(Vec<(PathBuf, String)>);
+
 /// A collection that should record pre-images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreImages {
@@ -28,6 +32,25 @@ pub struct PreImages {
     pub namespace: Namespace,
     /// What happens without them.
     pub reasons: Vec<&'static str>,
+}
+
+impl Texts {
+    /// Reads a folder of `.yaml`, `.yml` and `.json` files, or one file.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Vec<Note>> {
+        let (texts, errors) = yaml::read(path);
+        if errors.is_empty() { Ok(Self(texts)) } else { Err(errors) }
+    }
+
+    /// What they declare.
+    ///
+    /// # Errors
+    /// As [`Entities::load`].
+    pub fn parse(&self) -> Result<Entities, Vec<Note>> {
+        Entities::parse(&self.0)
+    }
 }
 
 impl Entities {

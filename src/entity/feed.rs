@@ -9,13 +9,13 @@ use super::{
     SubscriptionDef,
 };
 use crate::{
-    binding::{Binding, Cut, PlanError, Scope},
+    binding::{Binding, Cut, Namespace, PlanError, Scope},
     change::Reshaping,
     definition::{DefinitionError, StreamDef, Variables},
 };
 
 /// An entity and those of its events that a request asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The entity.
     pub entity: Arc<EntityDef>,
@@ -32,6 +32,7 @@ pub struct Feed {
     audience: Audience,
     fieldgroup: Option<Cut>,
     filter: Option<Arc<Expression>>,
+    among_others: bool,
 }
 
 /// Why a feed cannot be planned.
@@ -84,7 +85,21 @@ impl Feed {
         let declared = events.iter().filter_map(|at| entity.events.get(*at));
         let declared = declared.fold(Operations::NONE, |all, event| all.or(event.operations));
         let operations = declared.and(ops);
-        Self { entity, events, operations, audience, fieldgroup: None, filter: None }
+        Self {
+            entity,
+            events,
+            operations,
+            audience,
+            fieldgroup: None,
+            filter: None,
+            among_others: false,
+        }
+    }
+
+    /// The feed on a cursor that brings other collections too.
+    #[must_use]
+    pub fn among_others(self) -> Self {
+        Self { among_others: true, ..self }
     }
 
     /// The entity.
@@ -165,6 +180,10 @@ impl Feed {
                 let path = format!("fullDocument.{field}");
                 stages.push(doc! { "$match": { path: { "$in": readings(name) } } });
             }
+        }
+        if self.among_others {
+            let Namespace { db, coll } = &self.entity.namespace;
+            stages.push(doc! { "$match": { "ns.coll": coll, "ns.db": db } });
         }
         let types = self.operations.iter().flat_map(|operation| operation.operation_types());
         let types: Vec<&str> = types.copied().collect();

@@ -139,6 +139,13 @@ impl Operations {
     }
 }
 
+impl std::fmt::Display for Operations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.iter().map(Operation::as_str).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
 impl std::fmt::Debug for Operations {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.iter()).finish()

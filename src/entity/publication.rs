@@ -70,6 +70,13 @@ impl Publication {
         entity.tenant.is_some() && self.tenant.is_none() && !self.published.is_empty()
     }
 
+    /// The same, its events numbered from `first`: those before it are another entity's.
+    #[must_use]
+    pub fn numbered_from(mut self, first: u32) -> Self {
+        self.published.iter_mut().for_each(|published| published.ordinal += first);
+        self
+    }
+
     fn decide(&mut self, entity: &EntityDef, raw: &RawDocument) {
         let payload = entity.payload.of(self.operation, raw, View::Whole);
         let mut ordinal = 0;

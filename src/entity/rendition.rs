@@ -18,7 +18,7 @@ use shown::Shown;
 
 /// Everything that decides the bytes of a change for a reader. Equal renditions make equal bytes of
 /// equal views.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rendition {
     pub(super) entity: Arc<EntityDef>,
     pub(super) events: Vec<usize>,
@@ -82,6 +82,19 @@ pub enum WithheldReason {
     Unshowable(String),
 }
 
+impl PartialEq for Rendition {
+    fn eq(&self, other: &Self) -> bool {
+        // Asked for every reader of every event: what is the same entity is not compared.
+        let same_entity = Arc::ptr_eq(&self.entity, &other.entity) || self.entity == other.entity;
+        same_entity
+            && self.events == other.events
+            && self.audience == other.audience
+            && self.fieldgroup == other.fieldgroup
+            && self.filter == other.filter
+            && self.cuts == other.cuts
+    }
+}
+
 impl Rendition {
     /// The envelopes of a change. `view` is what the caller's permission lets it see of it.
     pub fn render(&self, event: &ChangeEvent, publication: &Publication, view: View) -> Rendered {
@@ -97,6 +110,12 @@ impl Rendition {
             Err(reason) => rendered.withheld.push(Withheld { event: String::new(), reason }),
         }
         rendered
+    }
+
+    /// Whether a declared event, by its name, is among those that are shown.
+    pub(super) fn shows(&self, name: &str) -> bool {
+        let mut shown = self.events.iter().filter_map(|at| self.entity.events.get(*at));
+        shown.any(|event| event.name == name)
     }
 
     /// `None`: the change is somebody else's.

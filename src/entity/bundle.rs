@@ -1,0 +1,243 @@
+//! What one reader has open: one or several feeds, on one cursor.
+
+use std::sync::Arc;
+
+use bson::{Bson, RawDocument, doc};
+
+use super::{
+    EntityDef, Feed, FeedError, Part, Print, Publication, Registered, Rendition, print::Printed,
+};
+use crate::{
+    binding::{Binding, CursorSpec, Images, Namespace, PlanError, Scope, Selection},
+    change::{ChangeEvent, View},
+};
+
+/// The feeds of one reader, planned.
+#[derive(Debug)]
+pub struct Bundle {
+    strands: Vec<Strand>,
+}
+
+/// One feed among them.
+#[derive(Debug)]
+struct Strand {
+    rendition: Rendition,
+    /// Asked again where the hub only knows that one of several feeds wants a change.
+    selection: Option<Arc<Selection>>,
+    /// Entities of the same collection whose events of a change come first, shown or not: what an
+    /// event's number is does not depend on who reads.
+    before: Vec<Arc<EntityDef>>,
+}
+
+/// What the hub is asked for, and what is made of its answers.
+#[derive(Debug)]
+pub struct Planned {
+    /// Shared by all readers of the same entities.
+    pub cursor: CursorSpec,
+    /// Which changes concern the reader.
+    pub selection: Selection,
+    /// What they are to it.
+    pub bundle: Bundle,
+}
+
+/// A change as one reader is told of it.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Envelopes, in declared order.
+    pub events: Vec<Arc<Print>>,
+    /// The number of the last event of the change, shown or not.
+    pub last: u32,
+    /// How many could not be decided.
+    pub withheld: usize,
+    /// How many could not be written; the reader has to be told.
+    pub unshowable: usize,
+    /// How many the filter did not let pass.
+    pub filtered: usize,
+}
+
+impl Bundle {
+    /// Plans feeds, each under the scopes of the permissions that apply to it. `all` is everything
+    /// that is declared under the name that was asked for: the cursor follows from that alone, so
+    /// that readers share it whatever they may see.
+    ///
+    /// # Errors
+    /// A permission cannot be applied; several feeds need one that is decided in process.
+    pub fn plan(
+        feeds: Vec<(Feed, Vec<Scope>)>,
+        all: &[Part],
+        records_images: bool,
+    ) -> Result<Planned, FeedError> {
+        let watched = Namespace::around(all.iter().map(|part| &part.entity.namespace));
+        let watched = watched.ok_or_else(nothing)?;
+        let alone = feeds.len() == 1;
+        let mut bindings = Vec::new();
+        let mut strands = Vec::new();
+        for (feed, scopes) in feeds {
+            let feed = if watched.is_collection() { feed } else { feed.among_others() };
+            let (binding, rendition) = feed.plan(&scopes, records_images)?;
+            let selection = (!alone).then(|| Arc::new(binding.selection.clone()));
+            let before = before(feed.entity(), all);
+            strands.push(Strand { rendition, selection, before });
+            bindings.push(binding);
+        }
+        let (cursor, selection) = join(bindings, watched, all)?;
+        Ok(Planned { cursor, selection, bundle: Self { strands } })
+    }
+
+    /// Whether a change can be several events: then an id stands for one of them, and the client is
+    /// owed the rest.
+    pub fn splits_changes(&self) -> bool {
+        let events = |strand: &Strand| {
+            let before: usize = strand.before.iter().map(|entity| entity.events.len()).sum();
+            before + strand.rendition.entity.events.len()
+        };
+        self.strands.iter().any(|strand| events(strand) > 1)
+    }
+
+    /// The collections of the feeds, each once.
+    pub fn collections(&self) -> Vec<&Namespace> {
+        let mut found: Vec<&Namespace> = Vec::new();
+        for strand in &self.strands {
+            let namespace = &strand.rendition.entity.namespace;
+            if !found.contains(&namespace) {
+                found.push(namespace);
+            }
+        }
+        found
+    }
+
+    /// What a change is to the reader. `view` is what the hub found that it may see.
+    pub fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered) -> Told {
+        let mut told = Told::default();
+        let images = Images::of(event).ok();
+        for strand in self.strands.iter().filter(|strand| strand.is_about(event)) {
+            let view = match &strand.selection {
+                None => Some(view),
+                Some(selection) => images.as_ref().and_then(|images| selection.judge(images)),
+            };
+            if let Some(view) = view {
+                strand.tell(event, view, reader, &mut told);
+            }
+        }
+        told
+    }
+}
+
+impl Strand {
+    fn is_about(&self, event: &ChangeEvent) -> bool {
+        let Namespace { db, coll } = &self.rendition.entity.namespace;
+        let ns = event.raw().get_document("ns").ok();
+        let is = |name: &str, wanted: &str| {
+            ns.is_some_and(|ns: &RawDocument| ns.get_str(name).is_ok_and(|found| found == wanted))
+        };
+        is("db", db) && is("coll", coll)
+    }
+
+    fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered, told: &mut Told) {
+        let earlier = self.before.iter().filter_map(|entity| published(entity, event, 0, reader));
+        let first: usize = earlier.map(|publication| publication.published.len()).sum();
+        let first = u32::try_from(first).unwrap_or(u32::MAX);
+        let entity = &self.rendition.entity;
+        let Some(publication) = published(entity, event, first, reader) else { return };
+        let printed = Printed::of(&self.rendition, event, &publication, view, first);
+        told.add(&printed);
+        told.last = publication.published.last().map_or(told.last, |last| last.ordinal);
+        let undecided = publication.withheld.iter();
+        told.withheld += undecided.filter(|it| self.rendition.shows(&it.event)).count();
+    }
+}
+
+impl Told {
+    fn add(&mut self, printed: &Printed) {
+        self.events.extend(printed.events.iter().cloned());
+        self.withheld += printed.withheld;
+        self.unshowable += printed.unshowable;
+        self.filtered += printed.filtered;
+    }
+}
+
+/// What a change is for an entity, decided once for all readers.
+fn published(
+    entity: &Arc<EntityDef>,
+    event: &ChangeEvent,
+    first: u32,
+    reader: &Registered,
+) -> Option<Arc<Publication>> {
+    type Decided = (Arc<EntityDef>, u32, Option<Arc<Publication>>);
+    let decide = || {
+        let publication = Publication::of(entity, event);
+        if let Some(publication) = &publication {
+            // Numbered otherwise, they are the same events.
+            reader.count_published(if first == 0 { publication.published.len() } else { 0 });
+            log_withheld(entity, publication);
+        }
+        let publication = publication.map(|it| Arc::new(it.numbered_from(first)));
+        (entity.clone(), first, publication)
+    };
+    let same = |(known, from, _): &Decided| *from == first && is_same(known, entity);
+    event.memo().recall(same, decide).2.clone()
+}
+
+fn is_same(one: &Arc<EntityDef>, other: &Arc<EntityDef>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
+}
+
+fn log_withheld(entity: &EntityDef, publication: &Publication) {
+    for withheld in &publication.withheld {
+        tracing::warn!(
+            entity = %entity.name, event = %withheld.event, reason = %withheld.reason,
+            "an event is withheld"
+        );
+    }
+}
+
+/// One cursor and one selection for all bindings.
+fn join(
+    mut bindings: Vec<Binding>,
+    watched: Namespace,
+    all: &[Part],
+) -> Result<(CursorSpec, Selection), FeedError> {
+    let alone = bindings.len() == 1;
+    let first = bindings.first().ok_or_else(nothing)?.cursor.clone();
+    if alone && watched.is_collection() {
+        let binding = bindings.pop().ok_or_else(nothing)?;
+        return Ok((binding.cursor, binding.selection));
+    }
+    if bindings.iter().any(|binding| !binding.cursor.pipeline.is_empty()) {
+        let reason =
+            "its readFilter needs MongoDB, which one cursor for several entities rules out";
+        return Err(PlanError::Scope(reason.to_owned()).into());
+    }
+    let pipeline = if watched.is_collection() { Vec::new() } else { vec![only(all)?] };
+    let cursor = CursorSpec { namespace: watched, pipeline, ..first };
+    let mut selections: Vec<_> = bindings.into_iter().map(|binding| binding.selection).collect();
+    let selection = match selections.len() {
+        1 => selections.pop().unwrap_or_default(),
+        _ => Selection::any_of(selections),
+    };
+    Ok((cursor, selection))
+}
+
+/// A stage that lets the declared collections pass. Theirs is one order, so that equal ones are equal.
+fn only(all: &[Part]) -> Result<bson::RawDocumentBuf, FeedError> {
+    let mut namespaces: Vec<_> = all.iter().map(|part| &part.entity.namespace).collect();
+    namespaces.sort();
+    namespaces.dedup();
+    let names =
+        namespaces.into_iter().map(|Namespace { db, coll }| doc! { "db": db, "coll": coll });
+    let stage = doc! { "$match": { "ns": { "$in": names.map(Bson::from).collect::<Vec<_>>() } } };
+    let raw = bson::RawDocumentBuf::try_from(&stage);
+    raw.map_err(|error| PlanError::Scope(error.to_string()).into())
+}
+
+fn before(entity: &Arc<EntityDef>, all: &[Part]) -> Vec<Arc<EntityDef>> {
+    let earlier = all.iter().map(|part| &part.entity).take_while(|other| other.name != entity.name);
+    earlier.filter(|other| other.namespace == entity.namespace).cloned().collect()
+}
+
+fn nothing() -> FeedError {
+    PlanError::Scope("nothing is left to be shown".to_owned()).into()
+}
+
+#[cfg(test)]
+mod tests;
