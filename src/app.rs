@@ -2,6 +2,7 @@
 
 mod access;
 mod clients;
+mod feeds;
 mod positions;
 
 use std::{sync::Arc, time::Duration};
@@ -17,8 +18,8 @@ use crate::{
     change::Dialect,
     config::{CompatMode, Config, DocumentsConfig, StreamsConfig},
     http::{
-        AppState, ServerLimits, documents::Documents, gate::Gate, rights::Rights, router, serve,
-        state::Shared,
+        AppState, ServerLimits, documents::Documents, feeds::Feeds, gate::Gate, rights::Rights,
+        router, serve, state::Shared,
     },
     hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
     source::MongoSource,
@@ -33,8 +34,8 @@ pub async fn run(
     listener: TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    let app = App::start(&config).await?;
     let stop = CancellationToken::new();
+    let app = App::start(&config, stop.clone()).await?;
     let tasks = TaskTracker::new();
     let state = app.state(&config, stop.clone(), tasks.clone());
     app.watch(&config, stop.clone());
@@ -55,17 +56,19 @@ struct App {
     catalog: Catalog,
     gate: Arc<Gate>,
     rights: Rights,
+    feeds: Option<Feeds>,
 }
 
 impl App {
-    async fn start(config: &Config) -> anyhow::Result<Self> {
+    async fn start(config: &Config, stop: CancellationToken) -> anyhow::Result<Self> {
+        let feeds = feeds::feeds(config, stop)?;
         let clients = Clients::connect(&config.mongodb, &config.streams).await?;
         let source = MongoSource::new(clients.streams.clone(), config.streams.await_time);
         let key = positions::load(clients.requests.clone(), config);
         let hub = Hub::new(Arc::new(source), key, hub_limits(&config.streams));
         let catalog = Catalog::new(clients.requests.clone(), hub.clone());
         let gate = Arc::new(access::gate(config, &clients.requests)?);
-        Ok(Self { clients, hub, catalog, gate, rights: Rights::default() })
+        Ok(Self { clients, hub, catalog, gate, rights: Rights::default(), feeds })
     }
 
     /// Notices changes of users and permissions until `stop`.
@@ -87,6 +90,7 @@ impl App {
             catalog: self.catalog.clone(),
             gate: self.gate.clone(),
             rights: self.rights.clone(),
+            feeds: self.feeds.clone(),
             documents: self.documents(&config.documents),
             mounts: config.mounts.clone(),
             dialect: match config.compat {

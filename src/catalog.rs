@@ -3,6 +3,7 @@
 //! Metadata lies where RESTHeart keeps it: collection `_properties` of the same database, one document
 //! per collection with `_id` `"_properties.<collection>"`, declared streams in its field `streams`.
 
+pub mod declarations;
 mod sessions;
 mod watch;
 pub mod write;
@@ -10,8 +11,10 @@ pub mod write;
 use std::{fmt, time::Duration};
 
 use bson::{Bson, Document, doc};
+use futures_util::TryStreamExt;
 use mongodb::Client;
 
+pub use declarations::{DeclarationGuard, Declarations, Problem};
 pub use sessions::Guard;
 pub use watch::Watch;
 use watch::Watches;
@@ -84,6 +87,16 @@ impl Catalog {
         } else {
             Existence::NoCollection
         })
+    }
+
+    /// Whether a collection records pre- and post-images. One that is not there records none.
+    pub async fn records_images(&self, namespace: &Namespace) -> Result<bool, CatalogError> {
+        let database = self.client.database(&namespace.db);
+        let listed = database.list_collections().filter(doc! { "name": &namespace.coll });
+        let first = async { listed.await?.try_next().await };
+        let found = within(&namespace.db, first).await?;
+        let images = found.and_then(|found| found.options.change_stream_pre_and_post_images);
+        Ok(images.is_some_and(|images| images.enabled))
     }
 
     /// Watches the metadata of a database for as long as the result or a [`Guard`] made with it lives.

@@ -9,6 +9,7 @@ mod deadline;
 pub mod documents;
 mod error;
 mod explain;
+pub mod feeds;
 pub mod gate;
 mod head;
 mod health;

@@ -51,6 +51,15 @@ impl Admitted {
     }
 }
 
+/// What was decided of one request. An open session may rest on several.
+#[derive(Debug, Clone)]
+pub(crate) struct Decided {
+    pub(crate) head: RequestHead,
+    pub(crate) kind: RequestKind,
+    /// `None`: denied.
+    pub(crate) grant: Option<Grant>,
+}
+
 impl Gate {
     /// `secrets` names what is never shown: the property of passwords in the collection of users.
     pub fn new(
@@ -128,6 +137,18 @@ impl Gate {
         }
     }
 
+    /// What a caller who was let in may do besides.
+    pub(crate) fn judge(&self, caller: &Caller, head: RequestHead, kind: RequestKind) -> Decided {
+        let grant = match self.permissions.decide(caller, &head, kind) {
+            Decision::Allow(grant) => Some(grant),
+            Decision::Deny(denial) => {
+                log_denial(&denial);
+                None
+            }
+        };
+        Decided { head, kind, grant }
+    }
+
     /// What a grant lets its caller see of a collection.
     pub(crate) fn scope(&self, grant: &Grant, namespace: &Namespace) -> Scope {
         let secret = self.secrets.as_ref().filter(|(users, _)| users == namespace);
@@ -150,15 +171,22 @@ impl Gate {
     }
 
     /// What of an open session's rights is left: `None`, they are what they were.
-    pub(crate) async fn changed(&self, admitted: &Admitted) -> Option<Change> {
-        let caller = match self.again(&admitted.caller).await {
-            Ok(caller) => caller,
+    pub(crate) async fn changed(&self, caller: &Caller, decided: &[Decided]) -> Option<Change> {
+        let now = match self.again(caller).await {
+            Ok(now) => now,
             Err(change) => return change,
         };
-        match self.permissions.decide(&caller, &admitted.head, admitted.kind) {
-            Decision::Allow(grant) if grant == admitted.grant => None,
-            _ => Some(Change::Access),
-        }
+        let same = decided.iter().all(|then| {
+            let decision = self.permissions.decide(&now, &then.head, then.kind);
+            let grant = match decision {
+                Decision::Allow(grant) => Some(grant),
+                Decision::Deny(_) => None,
+            };
+            // Feeds are held to the caller's tenant, which no permission has to name.
+            grant == then.grant
+                && (then.kind != RequestKind::Feed || tenant(&now) == tenant(caller))
+        });
+        (!same).then_some(Change::Access)
     }
 
     pub(crate) fn ticket(&self, path: &str, caller: &Caller) -> Result<Ticket, ApiError> {
@@ -249,6 +277,18 @@ fn projection(project: &ProjectResponse) -> Document {
         ProjectResponse::Exclude(_) => 0,
     };
     project.paths().iter().map(|path| (path.clone(), Bson::Int32(flag))).collect()
+}
+
+fn tenant(caller: &Caller) -> Option<&str> {
+    caller.principal()?.tenant()
+}
+
+impl Admitted {
+    /// The decision that let the request in.
+    pub(crate) fn decided(&self) -> Decided {
+        let Self { grant, head, kind, .. } = self;
+        Decided { head: head.clone(), kind: *kind, grant: Some(grant.clone()) }
+    }
 }
 
 fn log_denial(denial: &Denial) {

@@ -71,9 +71,14 @@ fn choose(parts: &Parts, query: &Query, shape: Shape) -> Result<Transport, ApiEr
     if accepts_events(&parts.headers) {
         return Ok(Transport::Sse(SseFormat { shape, named_heartbeat }));
     }
+    Err(neither_transport())
+}
+
+/// The request asks for no transport that there is.
+pub(super) fn neither_transport() -> ApiError {
     let message = "Change Stream requires WebSocket or SSE \u{2014} send either 'Upgrade: websocket' \
                    or 'Accept: text/event-stream'";
-    Err(ApiError::BadRequest(message.to_owned()))
+    ApiError::BadRequest(message.to_owned())
 }
 
 impl From<HandshakeError> for ApiError {

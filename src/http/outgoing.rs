@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::recover::Recovery;
 use crate::{
     change::{ChangeEvent, ClusterTime, PositionId, View},
+    entity::Print,
     hub::{CloseReason, Item, Reset, Skipped, Status},
 };
 
@@ -20,6 +21,8 @@ pub(crate) enum Outgoing {
     Ready(Ready),
     /// A change, and how much of it is shown.
     Change(Arc<ChangeEvent>, View),
+    /// An event of an entity.
+    Envelope(Arc<Print>),
     /// One event could not be delivered.
     Skipped(Arc<Skipped>),
     /// Changes were or may have been missed.
@@ -38,6 +41,8 @@ pub(crate) struct Ready {
     pub(crate) id: PositionId,
     pub(crate) operation_time: ClusterTime,
     pub(crate) heartbeat: Option<Duration>,
+    /// The number of the subscriber, on entity feeds.
+    pub(crate) sub: Option<u64>,
 }
 
 impl Outgoing {
@@ -47,6 +52,7 @@ impl Outgoing {
             Self::Ready(_) => "ready",
             Self::Change(_, View::Leave) => "leave",
             Self::Change(..) => "change",
+            Self::Envelope(print) => print.event().name,
             Self::Skipped(_) => "skipped",
             Self::Reset(..) => "reset",
             Self::Status(_) => "status",
@@ -62,11 +68,12 @@ impl Outgoing {
             Self::Change(event, _) => Some(event.id()),
             Self::Reset(reset, _) => Some(&reset.at.id),
             Self::Heartbeat(id) => Some(id),
-            Self::Skipped(_) | Self::Status(_) | Self::Close(_) => None,
+            // An envelope's bytes hold its id.
+            Self::Envelope(_) | Self::Skipped(_) | Self::Status(_) | Self::Close(_) => None,
         }
     }
 
-    /// The data of everything but a change, whose bytes are shared.
+    /// The data of everything but changes and envelopes, whose bytes are shared.
     pub(crate) fn data(&self) -> Value {
         match self {
             Self::Ready(ready) => ready.data(),
@@ -86,7 +93,7 @@ impl Outgoing {
                 "reason": reason.text(),
                 "reconnect": reason.reconnect(),
             }),
-            Self::Change(..) => Value::Null,
+            Self::Change(..) | Self::Envelope(_) => Value::Null,
         }
     }
 
@@ -104,11 +111,15 @@ impl Outgoing {
 impl Ready {
     fn data(&self) -> Value {
         let bits = self.operation_time.to_bits();
-        json!({
+        let mut data = json!({
             "id": self.id.as_str(),
             "operationTime": { "$timestamp": { "t": bits >> 32, "i": bits & 0xFFFF_FFFF } },
             "heartbeat": self.heartbeat.map_or(0, |every| every.as_millis() as u64),
-        })
+        });
+        if let Some(sub) = self.sub {
+            data["sub"] = sub.into();
+        }
+        data
     }
 }
 

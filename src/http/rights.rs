@@ -8,8 +8,11 @@ use std::{
     },
 };
 
-use super::gate::{Admitted, Change, Gate};
-use crate::hub::{CloseHandle, CloseReason};
+use super::gate::{Admitted, Change, Decided, Gate};
+use crate::{
+    access::Caller,
+    hub::{CloseHandle, CloseReason},
+};
 
 /// The sessions of a process. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +28,8 @@ struct Shared {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    admitted: Arc<Admitted>,
+    caller: Caller,
+    decided: Arc<[Decided]>,
     close: CloseHandle,
 }
 
@@ -50,9 +54,21 @@ impl Rights {
         close: CloseHandle,
         gate: &Arc<Gate>,
     ) -> RightsGuard {
+        let (decided, reviews) = (vec![admitted.decided()], admitted.reviews);
+        self.register_all(admitted.caller, decided, close, reviews, gate)
+    }
+
+    /// The same for a session that rests on several decisions.
+    pub(crate) fn register_all(
+        &self,
+        caller: Caller,
+        decided: Vec<Decided>,
+        close: CloseHandle,
+        reviews: u64,
+        gate: &Arc<Gate>,
+    ) -> RightsGuard {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let reviews = admitted.reviews;
-        let entry = Entry { admitted: Arc::new(admitted), close };
+        let entry = Entry { caller, decided: decided.into(), close };
         self.lock().insert(id, entry.clone());
         if self.reviews() != reviews {
             let gate = gate.clone();
@@ -81,7 +97,7 @@ impl Rights {
 }
 
 async fn review_one(gate: &Gate, entry: &Entry) {
-    match gate.changed(&entry.admitted).await {
+    match gate.changed(&entry.caller, &entry.decided).await {
         None => {}
         Some(Change::Ended) => entry.close.close(CloseReason::CredentialsExpired),
         Some(Change::Access) => entry.close.close(CloseReason::AccessChanged),

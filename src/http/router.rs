@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    bare_socket, collections, cors, documents, error::ApiError, explain, health, many, open,
+    bare_socket, collections, cors, documents, error::ApiError, explain, feeds, health, many, open,
     state::AppState, streams, target::Target, tickets,
 };
 
@@ -40,6 +40,9 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     let path = parts.uri.path();
     if path == "/_" || path.starts_with("/_/") {
         return Err(ApiError::NotFound("no such resource".to_owned()));
+    }
+    if let Some(target) = feeds::Target::parse(state, path)? {
+        return feeds::serve(state, Request::from_parts(parts, body), target).await;
     }
     let target = Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri))?;
     state.guard_settings(&target)?;

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use bson::oid::ObjectId;
 
 use super::{
+    feeds::Edition,
     lifetime::{Lifetime, Tempo, Tick},
     outgoing::{Outgoing, Ready},
     recover::Recovery,
@@ -28,6 +29,8 @@ pub(crate) struct Session {
     items: Vec<Item>,
     /// Entries in registries of open sessions, taken off when the session is dropped.
     guards: Option<(Guard, RightsGuard)>,
+    /// Makes events of entities of changes, on entity feeds.
+    edition: Option<Box<Edition>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +56,19 @@ impl Session {
             etag,
             items: Vec::new(),
             guards: None,
+            edition: None,
         }
     }
 
     /// Keeps the session's entries in the catalog and among the rights for as long as it lives.
     pub(crate) fn guarded(mut self, definition: Guard, rights: RightsGuard) -> Self {
         self.guards = Some((definition, rights));
+        self
+    }
+
+    /// Tells of changes as the events of entities that they are.
+    pub(crate) fn edited(mut self, edition: Edition) -> Self {
+        self.edition = Some(Box::new(edition));
         self
     }
 
@@ -96,10 +106,12 @@ impl Session {
     fn greet(&mut self, into: &mut Vec<Outgoing>) {
         self.state = State::Open;
         let last = self.subscription.last();
+        let edition = self.edition.as_deref();
         into.push(Outgoing::Ready(Ready {
-            id: last.id.clone(),
+            id: edition.map_or_else(|| last.id.clone(), |edition| edition.id(&last.id)),
             operation_time: last.time,
             heartbeat: self.lifetime.heartbeat(),
+            sub: edition.map(Edition::sub),
         }));
         let status = self.subscription.status();
         if !status.healthy {
@@ -125,7 +137,10 @@ impl Session {
                 self.etag = event.etag().or(self.etag);
             }
             let recovery = || Recovery { collection: self.collection.clone(), etag: self.etag };
-            into.push(Outgoing::from_item(item, recovery));
+            match &mut self.edition {
+                Some(edition) => edition.tell(item, recovery, into),
+                None => into.push(Outgoing::from_item(item, recovery)),
+            }
         }
         if let Delivery::Closed(reason) = delivery {
             self.close(reason, into);
@@ -136,7 +151,9 @@ impl Session {
     fn beat(&mut self, into: &mut Vec<Outgoing>) {
         let status = self.subscription.status();
         into.push(if status.healthy {
-            Outgoing::Heartbeat(self.subscription.heartbeat())
+            let id = self.subscription.heartbeat();
+            let edition = self.edition.as_deref();
+            Outgoing::Heartbeat(edition.map_or_else(|| id.clone(), |edition| edition.id(&id)))
         } else {
             Outgoing::Status(status)
         });
@@ -144,6 +161,9 @@ impl Session {
 
     fn close(&mut self, reason: CloseReason, into: &mut Vec<Outgoing>) {
         self.state = State::Over;
+        if let Some(edition) = &self.edition {
+            edition.ends(reason);
+        }
         into.push(Outgoing::Close(reason));
     }
 }

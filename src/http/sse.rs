@@ -30,21 +30,30 @@ pub(crate) struct SseFormat {
 /// everybody back at once.
 const RETRY_MS: std::ops::RangeInclusive<u32> = 500..=6000;
 
-impl SseFormat {
+/// Puts messages on the wire.
+pub(crate) trait Voice: Send + Unpin + 'static {
     /// Appends a message.
-    pub(crate) fn write(&self, message: &Outgoing, out: &mut BytesMut) {
+    fn write(&self, message: &Outgoing, out: &mut BytesMut);
+}
+
+impl Voice for SseFormat {
+    /// Appends a message.
+    fn write(&self, message: &Outgoing, out: &mut BytesMut) {
         match self.shape.dialect {
             Dialect::Tailwater => self.write_contract(message, out),
             Dialect::RestHeart => self.write_restheart(message, out),
         }
     }
+}
 
+impl SseFormat {
     fn write_contract(&self, message: &Outgoing, out: &mut BytesMut) {
         match message {
             Outgoing::Change(event, view) => self.write_change(event, *view, out),
             Outgoing::Heartbeat(id) if !self.named_heartbeat => {
                 put(out, &[": heartbeat\nid: ", id.as_str(), "\n\n"]);
             }
+            Outgoing::Envelope(print) => out.put_slice(print.sse()),
             Outgoing::Ready(_) => {
                 put_retry(out);
                 write_block(message, out);
@@ -74,7 +83,7 @@ impl SseFormat {
 }
 
 /// A block: `id` when the message moves the client's position, the event's name, one line of JSON.
-fn write_block(message: &Outgoing, out: &mut BytesMut) {
+pub(super) fn write_block(message: &Outgoing, out: &mut BytesMut) {
     if let Some(id) = message.id() {
         put(out, &["id: ", id.as_str(), "\n"]);
     }
@@ -113,19 +122,19 @@ pub(crate) trait Speak: Send + 'static {
 }
 
 /// One session in its format.
-pub(crate) struct Speaker {
+pub(crate) struct Speaker<V> {
     session: Session,
-    format: SseFormat,
+    format: V,
     messages: Vec<Outgoing>,
 }
 
-impl Speaker {
-    pub(crate) fn new(session: Session, format: SseFormat) -> Self {
+impl<V: Voice> Speaker<V> {
+    pub(crate) fn new(session: Session, format: V) -> Self {
         Self { session, format, messages: Vec::new() }
     }
 }
 
-impl Speak for Speaker {
+impl<V: Voice> Speak for Speaker<V> {
     async fn speak(&mut self, out: &mut BytesMut) -> bool {
         let more = self.session.next(&mut self.messages).await;
         self.messages.drain(..).for_each(|message| self.format.write(&message, out));

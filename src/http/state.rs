@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    documents::Documents, error::ApiError, gate::SharedGate, lifetime::Tempo, rights::Rights,
-    target::Target,
+    documents::Documents, error::ApiError, feeds::Feeds, gate::SharedGate, lifetime::Tempo,
+    rights::Rights, target::Target,
 };
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 
@@ -25,6 +25,8 @@ pub struct Shared {
     pub gate: SharedGate,
     /// Open sessions, whose rights are looked at again when something changes.
     pub rights: Rights,
+    /// The entity feeds, where any are declared.
+    pub feeds: Option<Feeds>,
     /// The documents of collections.
     pub documents: Documents,
     /// From paths to collections.

@@ -91,7 +91,7 @@ fn is(segment: &str, name: &str) -> bool {
 }
 
 /// Decodes a path once. `%2F` and `%5C` stay as they are: they are no separators.
-fn segments(path: &str) -> Result<Vec<String>, ApiError> {
+pub(super) fn segments(path: &str) -> Result<Vec<String>, ApiError> {
     let parts = path.split('/').filter(|part| !part.is_empty());
     let parts: Vec<_> = parts.take(MAX_SEGMENTS + 1).collect();
     if parts.len() > MAX_SEGMENTS {

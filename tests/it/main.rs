@@ -15,6 +15,7 @@ mod compat;
 mod definitions;
 mod doctor;
 mod documents;
+mod entities;
 mod faults;
 mod half_open;
 mod heartbeats;

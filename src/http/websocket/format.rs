@@ -9,6 +9,8 @@ use super::{
 };
 use crate::{
     change::{ChangeEvent, Shape, View},
+    entity::Print,
+    envelope::Body,
     http::outgoing::Outgoing,
     hub::CloseReason,
     json::JsonError,
@@ -31,6 +33,7 @@ impl WsFormat {
     pub(super) fn push(&self, message: &Outgoing, outbox: &mut Outbox) -> Option<CloseReason> {
         match message {
             Outgoing::Change(event, view) => self.push_change(event, *view, outbox),
+            Outgoing::Envelope(print) => self.push_envelope_of(print, outbox),
             Outgoing::Close(reason) => {
                 if self.enveloped {
                     push_envelope(message, END, outbox);
@@ -51,6 +54,20 @@ impl WsFormat {
         match message {
             Outgoing::Change(event, view) => self.push_enveloped(event, *view, end, outbox),
             _ => push_envelope(message, end, outbox),
+        }
+    }
+
+    /// Bare, or in a message of the subprotocol; Avro is binary where it is bare.
+    fn push_envelope_of(&self, print: &Print, outbox: &mut Outbox) {
+        let event = print.event();
+        if self.enveloped {
+            let head = format!(r#"{{"id":"{}","event":"{}","data":"#, event.id, event.name);
+            let parts = [Bytes::from(head), print.json().clone(), Bytes::from_static(b"}")];
+            return outbox.push_text(&parts);
+        }
+        match &event.body {
+            Body::Text(json) => outbox.push_text(std::slice::from_ref(json)),
+            Body::Binary(bytes) => outbox.push_binary(bytes.clone()),
         }
     }
 

@@ -30,9 +30,17 @@ struct Wire {
 impl Outbox {
     /// Queues a text message, given in parts that are sent as one.
     pub(super) fn push_text(&mut self, parts: &[Bytes]) {
-        let mut rest: VecDeque<Bytes> =
-            parts.iter().filter(|part| !part.is_empty()).cloned().collect();
-        let mut opcode = OpCode::Data(Data::Text);
+        let parts = parts.iter().filter(|part| !part.is_empty()).cloned().collect();
+        self.push_message(Data::Text, parts);
+    }
+
+    /// Queues a binary message.
+    pub(super) fn push_binary(&mut self, bytes: Bytes) {
+        self.push_message(Data::Binary, VecDeque::from([bytes]));
+    }
+
+    fn push_message(&mut self, kind: Data, mut rest: VecDeque<Bytes>) {
+        let mut opcode = OpCode::Data(kind);
         loop {
             let body = take(&mut rest, FRAGMENT);
             self.frames.push_back(Wire::new(opcode, rest.is_empty(), body));

@@ -44,7 +44,11 @@ impl TestApp {
 
     /// With users and permissions of the test's own: in its database, `users` and `acl`.
     pub(crate) async fn guarded(yaml: &str) -> Self {
-        let db = mongod::fresh_database().await;
+        Self::guarded_in(mongod::fresh_database().await, yaml).await
+    }
+
+    /// The same, in a database that is known before.
+    pub(crate) async fn guarded_in(db: Database, yaml: &str) -> Self {
         let name = db.name().to_owned();
         let auth = format!(
             "auth: {{ basic: {{ database: {name}, collection: users }} }}\n\

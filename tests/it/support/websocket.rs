@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_tungstenite::{
     WebSocketStream, client_async,
-    tungstenite::{Error, Message, client::IntoClientRequest},
+    tungstenite::{Error, Message, client::IntoClientRequest, http::Request},
 };
 
 use super::PATIENCE;
@@ -41,7 +41,28 @@ impl Socket {
         protocol: Option<&str>,
     ) -> Result<Self, Error> {
         let address = socket.peer_addr().unwrap();
+        let request = format!("ws://{address}{path}").into_client_request().unwrap();
+        Self::with(socket, request, protocol).await
+    }
+
+    /// As somebody, by an `Authorization` header.
+    pub(crate) async fn as_user(
+        address: SocketAddr,
+        path: &str,
+        protocol: Option<&str>,
+        authorization: &str,
+    ) -> Result<Self, Error> {
+        let socket = TcpStream::connect(address).await.unwrap();
         let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
+        request.headers_mut().insert("authorization", authorization.parse().unwrap());
+        Self::with(socket, request, protocol).await
+    }
+
+    async fn with(
+        socket: TcpStream,
+        mut request: Request<()>,
+        protocol: Option<&str>,
+    ) -> Result<Self, Error> {
         if let Some(protocol) = protocol {
             let value = protocol.parse().unwrap();
             request.headers_mut().insert("sec-websocket-protocol", value);

@@ -1,0 +1,38 @@
+//! Entity feeds: what is declared, where it is served, and whether anybody can be told apart.
+
+use anyhow::bail;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    catalog::{Declarations, declarations},
+    config::{AuthConfig, Config},
+    entity::Subscribers,
+    http::feeds::Feeds,
+};
+
+/// What the configuration says of entity feeds; `None`: nothing.
+///
+/// # Errors
+/// Declarations that are invalid at the start, each with its place.
+pub(super) fn feeds(config: &Config, stop: CancellationToken) -> anyhow::Result<Option<Feeds>> {
+    let Some(folder) = &config.entities else { return Ok(None) };
+    let declared = Declarations::follow(folder, stop).or_else(|notes| {
+        let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
+        bail!("the declarations of entities cannot be used:\n  {}", notes.join("\n  "))
+    })?;
+    declarations::log(&declared.current());
+    let identity = has_identity(&config.auth);
+    if !identity {
+        tracing::warn!(
+            "entity feeds are not opened: subscriptions require an identity, and no \
+            authentication is configured"
+        );
+    }
+    let (prefix, subscribers) = (config.prefix.clone(), Subscribers::default());
+    Ok(Some(Feeds { prefix, declarations: declared, subscribers, identity }))
+}
+
+fn has_identity(auth: &AuthConfig) -> bool {
+    let mechanism = auth.basic.is_some() || auth.jwt.is_some() || auth.api_keys.is_some();
+    mechanism && !auth.insecure_no_auth
+}

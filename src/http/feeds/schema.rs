@@ -1,0 +1,34 @@
+//! `{prefix}/subscribe/{entity}/schema`: the Avro schema of an entity's envelopes.
+
+use axum::{
+    Json,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+
+use super::{Feeds, place::entity_path};
+use crate::{
+    access::RequestKind,
+    http::{error::ApiError, state::AppState},
+};
+
+/// Whoever may open the feed may read what it is written in.
+pub(super) async fn serve(
+    state: &AppState,
+    feeds: &Feeds,
+    request: Request,
+    entity: &str,
+) -> Result<Response, ApiError> {
+    let (parts, _) = request.into_parts();
+    let gate = &state.0.gate;
+    let head = gate.head(&parts)?;
+    let caller = gate.caller(&head, &parts).await?;
+    let feed = head.for_target(&entity_path(&feeds.prefix, entity), parts.uri.query())?;
+    if gate.judge(&caller, feed, RequestKind::Feed).grant.is_none() {
+        gate.decide(caller, head, RequestKind::Feed)?;
+    }
+    let entities = feeds.declarations.current();
+    let found = entities.entity(entity).filter(|entity| entity.has_feed());
+    let found = found.ok_or_else(|| ApiError::NotFound("no such entity".to_owned()))?;
+    Ok(Json(found.schema.json()).into_response())
+}

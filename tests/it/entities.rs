@@ -1,0 +1,6 @@
+//! Entity feeds over real sockets.
+
+mod admission;
+mod frames;
+mod isolation;
+mod shop;

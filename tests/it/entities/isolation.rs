@@ -1,0 +1,72 @@
+//! Tenants and users: each sees its own, on one cursor.
+
+use bson::{Document, doc};
+
+use super::shop::{ORDER, Reader, Shop, add_user};
+
+fn case(id: impl Into<bson::Bson>, tenant: &str, user: &str) -> Document {
+    doc! { "_id": id, "owner": { "tenant": tenant, "user": user } }
+}
+
+/// Callers of a tenant see the tenant's events; a caller without one is refused; root sees all.
+#[tokio::test]
+async fn tenants_see_their_own() {
+    let shop = Shop::start(ORDER).await;
+    let mut ann = shop.feed("ann", "/api/subscribe/Case").await;
+    let mut bob = shop.feed("bob", "/api/subscribe/Case").await;
+    let mut root = shop.feed("root", "/api/subscribe/Case").await;
+    shop.insert("cases", [case(1, "acme", "ann"), case(2, "globex", "bob"), case(3, "acme", "x")])
+        .await;
+    shop.insert("cases", [doc! { "_id": 4 }, doc! { "_id": 5, "owner": { "tenant": ["acme"] } }])
+        .await;
+    shop.insert("cases", [case(6, "acme", "ann"), case(7, "globex", "bob")]).await;
+    assert_eq!(ann.subjects(3).await, ["1", "3", "6"]);
+    assert_eq!(bob.subjects(2).await, ["2", "7"]);
+    assert_eq!(root.subjects(7).await, ["1", "2", "3", "4", "5", "6", "7"]);
+    let refused = shop.refused("nil", "/api/subscribe/Case").await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.message().contains("tenant"), "{}", refused.message());
+}
+
+/// Two tenants and two hundred users on one collection hold one cursor and see only their own.
+#[tokio::test]
+async fn two_hundred_users_hold_one_cursor() {
+    let own = format!("{ORDER}    subscriptions: [{{ name: mine, scope: user }}]\n");
+    let shop = Shop::start(&own).await;
+    let user = |n: usize| (format!("user{n}"), ["acme", "globex"][n % 2]);
+    for n in 0..200 {
+        let (name, tenant) = user(n);
+        add_user(&shop.app.db, &name, "user", Some(tenant)).await;
+    }
+    let mut readers: Vec<Reader> = Vec::new();
+    for n in 0..200 {
+        let path =
+            if n % 4 < 2 { "/api/subscriptions/mine" } else { "/api/subscribe/Case?ops=create" };
+        readers.push(shop.feed(&user(n).0, path).await);
+    }
+    assert_eq!(shop.app.cursors("cases").await, 1);
+    let cases = (0..200).map(|n| {
+        let (name, tenant) = user(n);
+        case(i32::try_from(n).unwrap(), tenant, &name)
+    });
+    shop.insert("cases", cases).await;
+    for (n, reader) in readers.iter_mut().enumerate() {
+        let (name, tenant) = user(n);
+        if n % 4 < 2 {
+            let envelope = reader.envelope().await;
+            assert_eq!(envelope["user_id"], name);
+            assert_eq!(envelope["subject"], n.to_string());
+            // Somebody else's would have come before the marker.
+            let marker = case(format!("marker{n}"), tenant, &name);
+            shop.insert("cases", [marker]).await;
+            assert_eq!(reader.subjects(1).await, [format!("marker{n}")]);
+        } else {
+            for other in (0..200).filter(|other| other % 2 == n % 2) {
+                let envelope = reader.envelope().await;
+                assert_eq!(envelope["subject"], other.to_string());
+                assert_eq!(envelope["tenant"], tenant);
+            }
+        }
+    }
+    assert_eq!(shop.app.cursors("cases").await, 1);
+}

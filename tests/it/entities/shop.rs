@@ -1,0 +1,185 @@
+//! What the tests of entity feeds share: declarations, users of two tenants, and readers.
+
+use std::net::SocketAddr;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bson::{Document, doc};
+use serde_json::Value;
+use tailwater::access::hash_password;
+
+use crate::support::{
+    TestApp, eventually,
+    http::{self, Answer},
+    mongod,
+    sse::{Block, Sse},
+    tailwater::Folder,
+    websocket::Socket,
+};
+
+/// An entity without tenants, and one with.
+pub(crate) const ORDER: &str = "
+entities:
+  - name: Order
+    collection: DB.orders
+    source: //shop.example/orders
+    events: [{ name: order.changed }]
+  - name: Case
+    collection: DB.cases
+    source: //shop.example/cases
+    tenant: owner.tenant
+    user: owner.user
+    events: [{ name: case.changed }]
+";
+
+/// A service with declarations. Users: `ann` and `amy` of tenant `acme`, `bob` of `globex`, `nil` of
+/// none, all with role `user`; `root` with role `admin`. The password is the name.
+pub(crate) struct Shop {
+    pub(crate) app: TestApp,
+    pub(crate) folder: Folder,
+}
+
+/// Everything below the prefix, for role `user`.
+pub(crate) fn everything() -> Vec<Document> {
+    vec![permission("path-prefix('/api')", doc! {})]
+}
+
+/// What a permission of role `user` adds to a predicate.
+pub(crate) fn permission(predicate: &str, sections: Document) -> Document {
+    let mut permission = doc! { "roles": ["user"], "predicate": predicate, "priority": 1 };
+    permission.extend(sections);
+    permission
+}
+
+pub(crate) fn authorization(user: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{user}:{user}")))
+}
+
+impl Shop {
+    pub(crate) async fn start(entities: &str) -> Self {
+        Self::with(entities, everything(), "").await
+    }
+
+    /// `DB` in the declarations stands for the test's database.
+    pub(crate) async fn with(entities: &str, permissions: Vec<Document>, yaml: &str) -> Self {
+        let db = mongod::fresh_database().await;
+        let folder = Folder::new().with("shop.yaml", &entities.replace("DB", db.name()));
+        for (name, role, tenant) in [
+            ("ann", "user", Some("acme")),
+            ("amy", "user", Some("acme")),
+            ("bob", "user", Some("globex")),
+            ("nil", "user", None),
+            ("root", "admin", None),
+        ] {
+            add_user(&db, name, role, tenant).await;
+        }
+        let acl = db.collection::<Document>("acl");
+        acl.insert_one(permission("path('/seen/x')", doc! {})).await.unwrap();
+        if !permissions.is_empty() {
+            acl.insert_many(permissions).await.unwrap();
+        }
+        let yaml = format!("entities: {}\n{yaml}", folder.path());
+        let app = TestApp::guarded_in(db, &yaml).await;
+        // Permissions are watched: from when the service has seen them they hold.
+        eventually("permissions are seen", async || {
+            app.as_user("ann", "GET", "/seen/x").await.status != 403
+        })
+        .await;
+        Self { app, folder }
+    }
+
+    /// Declares something else from now on.
+    pub(crate) fn redeclare(&self, entities: &str) {
+        let text = entities.replace("DB", self.app.db.name());
+        std::fs::write(self.folder.0.join("shop.yaml"), text).unwrap();
+    }
+
+    pub(crate) async fn insert(&self, coll: &str, documents: impl IntoIterator<Item = Document>) {
+        self.app.coll(coll).insert_many(documents).await.unwrap();
+    }
+
+    /// Opens a feed and reads its first frames.
+    pub(crate) async fn feed(&self, user: &str, path: &str) -> Reader {
+        Reader::open(self.app.address, user, path, &[]).await
+    }
+
+    /// Comes back with an id.
+    pub(crate) async fn resume(&self, user: &str, path: &str, id: &str) -> Reader {
+        Reader::open(self.app.address, user, path, &[("last-event-id", id)]).await
+    }
+
+    pub(crate) async fn socket(&self, user: &str, path: &str, protocol: Option<&str>) -> Socket {
+        Socket::as_user(self.app.address, path, protocol, &authorization(user)).await.unwrap()
+    }
+
+    /// The answer to a request for a feed that is not opened.
+    pub(crate) async fn refused(&self, user: &str, path: &str) -> Answer {
+        let authorization = authorization(user);
+        let headers = [("authorization", authorization.as_str()), ("accept", "text/event-stream")];
+        http::request(self.app.address, "GET", path, &headers, "").await
+    }
+
+    /// The status that opening gives; the feed is closed again.
+    pub(crate) async fn status(&self, user: &str, path: &str) -> u16 {
+        let authorization = authorization(user);
+        let headers = [("authorization", authorization.as_str()), ("accept", "text/event-stream")];
+        http::begin(self.app.address, "GET", path, &headers, "").await.status().as_u16()
+    }
+}
+
+/// Adds a user whose password is the name.
+pub(crate) async fn add_user(db: &mongodb::Database, name: &str, role: &str, tenant: Option<&str>) {
+    let password = hash_password(name, 4).unwrap();
+    let mut user = doc! { "_id": name, "password": password, "roles": [role] };
+    user.extend(tenant.map(|tenant| ("tenant".to_owned(), tenant.into())));
+    db.collection::<Document>("users").insert_one(user).await.unwrap();
+}
+
+/// An open feed.
+pub(crate) struct Reader {
+    pub(crate) sse: Sse,
+    /// What the first frame says.
+    pub(crate) connected: String,
+    /// The block after it.
+    pub(crate) start: Block,
+}
+
+impl Reader {
+    pub(crate) async fn open(
+        address: SocketAddr,
+        user: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Self {
+        let authorization = authorization(user);
+        let mut all = vec![("authorization", authorization.as_str())];
+        all.extend(headers);
+        let mut sse = Sse::begin(address, path, &all).await;
+        let first = sse.block().await;
+        let [connected] = first.comments.as_slice() else { panic!("{first:?}") };
+        assert_eq!(first, Block { comments: first.comments.clone(), ..Block::default() });
+        let (connected, start) = (connected.clone(), sse.block().await);
+        assert!(start.retry.is_some() && start.event.is_none(), "{start:?}");
+        Self { sse, connected, start }
+    }
+
+    /// The next event, which has to be one of an entity.
+    pub(crate) async fn event(&mut self) -> Block {
+        let block = self.sse.event().await;
+        assert!(block.event.as_deref().unwrap().starts_with("entity."), "{block:?}");
+        block
+    }
+
+    /// The envelope of the next event.
+    pub(crate) async fn envelope(&mut self) -> Value {
+        self.event().await.json()
+    }
+
+    /// The subjects of the next events.
+    pub(crate) async fn subjects(&mut self, count: usize) -> Vec<String> {
+        let mut subjects = Vec::new();
+        for _ in 0..count {
+            subjects.push(self.envelope().await["subject"].as_str().unwrap().to_owned());
+        }
+        subjects
+    }
+}
