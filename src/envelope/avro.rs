@@ -30,9 +30,14 @@ impl AvroSchema {
     /// # Errors
     /// The name is empty.
     pub fn of_entity(entity: &str) -> Result<Self, EnvelopeError> {
-        let json = describe(entity);
-        let schema = Schema::parse(&json).map_err(|error| refused(&error))?;
-        let header = RabinFingerprintHeader::from_schema(&schema).build_header();
+        let logical = json!({ "type": "long", "logicalType": "timestamp-millis" });
+        let json = describe(entity, &logical);
+        let parse = |json| Schema::parse(json).map_err(|error| refused(&error));
+        let schema = parse(&json)?;
+        // The fingerprint is that of the parsing canonical form, in which a logical type is its plain
+        // one. The crate leaves an object there, and so another fingerprint than other readers find.
+        let plain = parse(&describe(entity, &json!("long")))?;
+        let header = RabinFingerprintHeader::from_schema(&plain).build_header();
         Ok(Self { json, schema, header })
     }
 
@@ -55,7 +60,7 @@ impl AvroSchema {
     }
 }
 
-fn describe(entity: &str) -> Value {
+fn describe(entity: &str, time: &Value) -> Value {
     let name: String =
         entity.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let optional = json!(["null", "string"]);
@@ -69,7 +74,7 @@ fn describe(entity: &str) -> Value {
             { "name": "type", "type": "string" },
             { "name": "source", "type": "string" },
             { "name": "subject", "type": optional, "doc": "The key of the document." },
-            { "name": "time", "type": { "type": "long", "logicalType": "timestamp-millis" } },
+            { "name": "time", "type": time },
             { "name": "entity", "type": "string" },
             { "name": "operation", "type": "string", "doc": "create, update or delete." },
             { "name": "tenant", "type": optional },

@@ -1,6 +1,6 @@
 //! Rows: envelopes and what they are in each format.
 
-use apache_avro::{GenericSingleObjectReader, Schema, types::Value as Avro};
+use apache_avro::{Schema, reader::datum::GenericDatumReader, types::Value as Avro};
 use bson::{
     Binary, Bson, Decimal128, JavaScriptCodeWithScope, RawDocumentBuf, Regex, Timestamp, Uuid,
     oid::ObjectId, rawdoc, spec::BinarySubtype,
@@ -117,14 +117,24 @@ fn decode(envelope: &Envelope<'_>) -> Vec<(String, Avro)> {
     let Body::Binary(bytes) = envelope.encode(Format::Avro, &schema).unwrap() else {
         panic!("not binary")
     };
+    // The marker, and a fingerprint, after which the record follows.
     assert_eq!(bytes[..2], [0xC3, 0x01]);
     // A reader has nothing but the published text.
     let published = Schema::parse_str(&schema.json().to_string()).unwrap();
-    let reader = GenericSingleObjectReader::builder().schema(published).build().unwrap();
-    match reader.read_value(&mut &bytes[..]).unwrap() {
+    let reader = GenericDatumReader::builder(&published).build().unwrap();
+    match reader.read_value(&mut &bytes[10..]).unwrap() {
         Avro::Record(fields) => fields.into_iter().collect(),
         other => panic!("{other:?}"),
     }
+}
+
+/// What `fastavro` computes of the published schema: of its parsing canonical form, in which `time` is
+/// a plain `long`.
+#[test]
+fn the_fingerprint_is_the_one_that_other_readers_find() {
+    let schema = AvroSchema::of_entity("Record").unwrap();
+    let bytes = schema.encode(&bare()).unwrap();
+    assert_eq!(bytes[2..10], [0x31, 0x5B, 0x0B, 0xBB, 0x08, 0xEF, 0x7B, 0x51]);
 }
 
 #[test]
