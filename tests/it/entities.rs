@@ -1,6 +1,12 @@
 //! Entity feeds over real sockets.
 
 mod admission;
+mod formats;
 mod frames;
 mod isolation;
+mod reload;
+mod resume;
 mod shop;
+mod slow;
+mod subscriptions;
+mod topics;

@@ -44,7 +44,7 @@ async fn two_hundred_users_hold_one_cursor() {
             if n % 4 < 2 { "/api/subscriptions/mine" } else { "/api/subscribe/Case?ops=create" };
         readers.push(shop.feed(&user(n).0, path).await);
     }
-    assert_eq!(shop.app.cursors("cases").await, 1);
+    assert_eq!(shop.cursors("cases").await, 1);
     let cases = (0..200).map(|n| {
         let (name, tenant) = user(n);
         case(i32::try_from(n).unwrap(), tenant, &name)
@@ -68,5 +68,5 @@ async fn two_hundred_users_hold_one_cursor() {
             }
         }
     }
-    assert_eq!(shop.app.cursors("cases").await, 1);
+    assert_eq!(shop.cursors("cases").await, 1);
 }

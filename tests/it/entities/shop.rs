@@ -87,6 +87,17 @@ impl Shop {
         Self { app, folder }
     }
 
+    /// Another service in front of the same database: it has nothing in memory.
+    pub(crate) async fn replica(&self) -> TestApp {
+        let yaml = format!("entities: {}", self.folder.path());
+        let replica = TestApp::guarded_in(self.app.db.clone(), &yaml).await;
+        eventually("permissions are seen", async || {
+            replica.as_user("ann", "GET", "/seen/x").await.status != 403
+        })
+        .await;
+        replica
+    }
+
     /// Declares something else from now on.
     pub(crate) fn redeclare(&self, entities: &str) {
         let text = entities.replace("DB", self.app.db.name());
@@ -95,6 +106,18 @@ impl Shop {
 
     pub(crate) async fn insert(&self, coll: &str, documents: impl IntoIterator<Item = Document>) {
         self.app.coll(coll).insert_many(documents).await.unwrap();
+    }
+
+    /// Cursors on a namespace of the database, of which there is at least one. Between two batches a
+    /// cursor is not listed for a moment.
+    pub(crate) async fn cursors(&self, coll: &str) -> usize {
+        let count = std::cell::Cell::new(0);
+        eventually("a cursor is listed", async || {
+            count.set(self.app.cursors(coll).await);
+            count.get() > 0
+        })
+        .await;
+        count.get()
     }
 
     /// Opens a feed and reads its first frames.

@@ -43,6 +43,14 @@ impl Tool {
         Self::find(name).or_else(|| skip(name))
     }
 
+    /// Python with modules that `.ci/run` installs among the tools; without them, as
+    /// [`Tool::require`].
+    pub(crate) fn python(modules: &str) -> Option<(Self, PathBuf)> {
+        let packages = tools().unwrap_or_default().join("python");
+        let there = modules.split(", ").all(|module| packages.join(module).is_dir());
+        if there { Some((Self::require("python3")?, packages)) } else { skip(modules) }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
