@@ -139,6 +139,7 @@ fn hub_limits(streams: &StreamsConfig) -> HubLimits {
     HubLimits {
         cursors: streams.cursors,
         catch_ups: streams.catch_up,
+        snapshots: streams.snapshots,
         linger: streams.linger,
         open_timeout: streams.open_timeout,
         history: HistoryLimits { events: streams.history.events, bytes: streams.history.bytes },

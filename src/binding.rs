@@ -4,6 +4,7 @@
 mod boundary;
 pub mod cursor_spec;
 pub mod cut;
+mod documents;
 pub mod explanation;
 pub mod images;
 pub mod namespace;

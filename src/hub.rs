@@ -17,12 +17,13 @@ mod replays;
 mod rewind;
 mod routes;
 mod search;
+mod snapshot;
 pub mod subscription;
 mod turns;
 
 pub use close::CloseReason;
 pub use history::HistoryLimits;
-pub use item::{Item, Reset, Skipped, Status};
+pub use item::{Item, Reset, Skipped, Status, Tail};
 pub use mailbox::CloseHandle;
 pub use mailbox::MailboxLimits;
 pub use registry::{Hub, HubLimits, KeyReceiver, SubscribeError};

@@ -11,6 +11,7 @@ pub mod poison;
 pub mod reader;
 #[cfg(test)]
 pub(crate) mod scripted;
+pub mod snapshot;
 
 use std::fmt;
 
@@ -20,6 +21,7 @@ use futures_util::future::BoxFuture;
 pub use mongo::MongoSource;
 pub use open::{Open, Start, Window};
 pub use reader::{EndReason, Reader, Signal};
+pub use snapshot::{SnapshotCursor, SnapshotSpec};
 
 use crate::{binding::CursorSpec, change::ClusterTime};
 
@@ -31,6 +33,13 @@ pub trait ChangeSource: fmt::Debug + Send + Sync + 'static {
         spec: &'a CursorSpec,
         open: &'a Open,
     ) -> BoxFuture<'a, Result<Box<dyn ChangeCursor>, SourceError>>;
+
+    /// Reads documents as they were at `at`, a point that a majority has committed, not long ago.
+    fn snapshot<'a>(
+        &'a self,
+        spec: &'a SnapshotSpec,
+        at: ClusterTime,
+    ) -> BoxFuture<'a, Result<Box<dyn SnapshotCursor>, SourceError>>;
 
     /// The newest point that a majority has committed.
     fn now(&self) -> BoxFuture<'_, Result<ClusterTime, SourceError>>;

@@ -29,8 +29,8 @@ impl Clients {
         let uri = mongodb.uri.expose();
         let options =
             ClientOptions::parse(uri).await.context("the MongoDB connection string is unusable")?;
-        let cursors =
-            u32::try_from(streams.cursors + 2 * streams.catch_up).unwrap_or(u32::MAX - SPARE);
+        let cursors = u32::try_from(streams.cursors + 2 * streams.catch_up + streams.snapshots)
+            .unwrap_or(u32::MAX - SPARE);
         let mut for_streams = base(&options);
         for_streams.max_pool_size = Some(cursors + SPARE);
         Ok(Self {

@@ -13,6 +13,7 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 use super::{
     CursorSpec, Cut, Namespace, Scope, Selection,
     boundary::Boundary,
+    documents,
     explanation::Explanation,
     oracle,
     outfit::Outfit,
@@ -35,6 +36,9 @@ pub struct Binding {
     pub cursor: CursorSpec,
     /// What this client receives of it.
     pub selection: Selection,
+    /// A filter on documents that all fulfil which the client would receive, for those who begin with
+    /// the documents that are there.
+    pub documents: Document,
     /// What is cut out of what it receives.
     pub reshaping: Option<Reshaping>,
     /// Whether the cursor depends on the client or the caller, and so counts against their caps.
@@ -254,7 +258,8 @@ impl Planner<'_> {
             expanded_events: self.definition.show_expanded_events,
         };
         let explanation = explanation.about(self.definition, self.scope, &selection);
-        Ok(Binding { cursor, selection, reshaping, own, explanation })
+        let documents = documents::filter(self.scope, &self.stages, self.notify_when.as_ref());
+        Ok(Binding { cursor, selection, documents, reshaping, own, explanation })
     }
 }
 

@@ -207,7 +207,7 @@ impl Task {
                     None => self.compare_all().await,
                 }
             }
-            Item::Reset(_) | Item::Skipped(_) => {
+            Item::Reset(_) | Item::Skipped(_) | Item::Document(..) | Item::SnapshotEnd(_) => {
                 self.changed();
                 self.compare_all().await;
             }

@@ -89,6 +89,13 @@ impl ChangeEvent {
     }
 }
 
+impl ChangeEvent {
+    /// The document that the event carries, as a snapshot shows it: JSON. `None`: nothing of it is shown.
+    pub fn document(&self, shape: &Shape, view: View) -> Result<Option<Vec<u8>>, JsonError> {
+        frame::encode_document(self, shape, view)
+    }
+}
+
 /// The event with another of its documents as `fullDocument`. `None`: it has no such document.
 pub fn with_image(event: &RawDocument, image: &str) -> Option<RawDocumentBuf> {
     let image = event.get_document(image).ok()?;

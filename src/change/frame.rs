@@ -56,6 +56,19 @@ pub(super) fn encode(event: &ChangeEvent, shape: &Shape, view: View) -> Result<F
     Ok(Frame { json: sse.slice(start..end), sse, preamble: preamble.into() })
 }
 
+/// Encodes the document that an event carries, as it is shown in a shape.
+pub(super) fn encode_document(
+    event: &ChangeEvent,
+    shape: &Shape,
+    view: View,
+) -> Result<Option<Vec<u8>>, JsonError> {
+    let shown = Shown::of(event.raw(), shape, view)?;
+    let Ok(document) = shown.document().get_document("fullDocument") else { return Ok(None) };
+    let mut out = Vec::with_capacity(document.as_bytes().len() * 2);
+    write_document(document, shape.mode, &mut out)?;
+    Ok(Some(out))
+}
+
 /// The name of the event under which a view is sent.
 fn name(view: View) -> &'static str {
     match view {

@@ -14,6 +14,8 @@ pub struct StreamsConfig {
     pub own_cursors: OwnCursors,
     /// Catch-up cursors open at once, besides `cursors`.
     pub catch_up: usize,
+    /// Snapshots read at once.
+    pub snapshots: usize,
     /// Recent events kept for each shared cursor.
     pub history: Bounds,
     /// Undelivered events held for one client.
@@ -55,6 +57,7 @@ impl StreamsConfig {
             cursors: settings.count("streams.cursors"),
             own_cursors: OwnCursors::read(settings),
             catch_up: settings.count("streams.catch_up"),
+            snapshots: settings.count("streams.snapshots"),
             history: Bounds::read(settings, "streams.history.events", "streams.history.bytes"),
             mailbox: Bounds::read(settings, "streams.mailbox.events", "streams.mailbox.bytes"),
             max_event: settings.size("streams.max_event"),

@@ -20,7 +20,7 @@ use super::{
     visitor::{StreamPath, Visitor},
     websocket::handshake,
 };
-use crate::{change::Shape, definition::RESERVED, hub::Resume};
+use crate::{change::Shape, definition::RESERVED};
 
 mod speaker;
 
@@ -41,7 +41,7 @@ async fn opened(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
     let paths = paths(&query, state.0.streams_per_connection)?;
     let texts: Vec<_> = paths.iter().map(|path| path.text.as_str()).collect();
     let mut joined = Joined::new(&texts);
-    let resumes = resumes(&paths, &joined, last_event_id(parts, &query));
+    let ids = ids(&paths, &joined, last_event_id(parts, &query));
     // Planned before any is opened: what one of them is refused for has cost MongoDB nothing.
     let openings = paths.iter().map(|path| async {
         visitor.plan(state, path, None).await.map_err(|error| error.about(&path.text))
@@ -51,8 +51,8 @@ async fn opened(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
     lifetime.expires(openings.iter().find_map(Opening::expiry));
     let shapes: Vec<Shape> = openings.iter().map(|opening| opening.shape.clone()).collect();
     let tempo = state.tempo().shared();
-    let opened = openings.into_iter().zip(resumes).zip(&texts).map(|((opening, resume), text)| {
-        let tempo = tempo.clone();
+    let opened = openings.into_iter().zip(ids).zip(&texts).map(|((opening, id), text)| {
+        let (tempo, resume) = (tempo.clone(), opening.resume(id));
         async { opening.open(state, resume, tempo).await.map_err(|error| error.about(text)) }
     });
     let sessions: Vec<_> = join_all(opened).await.into_iter().collect::<Result<_, _>>()?;
@@ -102,19 +102,20 @@ fn paths(query: &Query, most: usize) -> Result<Vec<StreamPath>, ApiError> {
     texts.iter().map(parse).collect()
 }
 
-/// Where each stream begins: the id of the connection wins over those in the streams' own paths.
-fn resumes(paths: &[StreamPath], joined: &Joined, id: Option<String>) -> Vec<Resume> {
+/// The id with which each stream begins: that of the connection wins over those in the streams' own
+/// paths.
+fn ids(paths: &[StreamPath], joined: &Joined, id: Option<String>) -> Vec<Option<String>> {
     let own = |path: &StreamPath| {
         let id = path.query.get("lastEventId").filter(|id| !id.is_empty());
-        id.map_or(Resume::Live, |id| Resume::Id(id.to_owned()))
+        id.map(str::to_owned)
     };
     let Some(id) = id else { return paths.iter().map(own).collect() };
     match joined.split(&id) {
         Some(positions) => {
             let pairs = paths.iter().zip(positions);
-            pairs.map(|(path, id)| id.map_or_else(|| own(path), Resume::Id)).collect()
+            pairs.map(|(path, id)| id.or_else(|| own(path))).collect()
         }
         // No id of these streams is answered with a reset of each.
-        None => paths.iter().map(|_| Resume::Id(id.clone())).collect(),
+        None => paths.iter().map(|_| Some(id.clone())).collect(),
     }
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     binding::Namespace,
-    change::{Dialect, ResumeToken, Shape},
+    change::{Dialect, ResumeToken},
     hub::Resume,
 };
 
@@ -47,8 +47,8 @@ pub(crate) async fn open(
     let dialect = state.0.dialect;
     let asked = Asked { namespace, uri, collection, admitted, query: &query, vars: None, dialect };
     let opening = Opening::plan(state, asked).await?;
-    let transport = choose(&parts, &query, opening.shape.clone())?;
-    let resume = resume(&parts, &query, dialect);
+    let transport = choose(&parts, &query, &opening)?;
+    let resume = resume(&parts, &query, &opening);
     let expiry = opening.expiry();
     let visitor = opening.visitor(host(&parts.headers, &parts.uri));
     let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
@@ -61,10 +61,22 @@ pub(crate) async fn open(
     })
 }
 
-fn choose(parts: &Parts, query: &Query, shape: Shape) -> Result<Transport, ApiError> {
+fn choose(parts: &Parts, query: &Query, opening: &Opening) -> Result<Transport, ApiError> {
     let named_heartbeat = query.named_heartbeat()?;
+    let shape = opening.shape.clone();
+    let snapshot_in = |transport: &str| {
+        Err(ApiError::BadRequest(format!(
+            "{transport} have no form for a snapshot; use server-sent events or tailwater.v1"
+        )))
+    };
+    if opening.snapshot && shape.dialect == Dialect::RestHeart {
+        return snapshot_in("restheart's frames");
+    }
     if handshake::is_upgrade(&parts.headers) {
         let handshake = Handshake::check(&parts.headers, parts.version)?;
+        if opening.snapshot && !handshake.enveloped {
+            return snapshot_in("plain WebSocket messages");
+        }
         let format = WsFormat { shape, enveloped: handshake.enveloped };
         return Ok(Transport::WebSocket(format, handshake));
     }
@@ -92,10 +104,10 @@ impl From<HandshakeError> for ApiError {
     }
 }
 
-fn resume(parts: &Parts, query: &Query, dialect: Dialect) -> Resume {
-    match (last_event_id(parts, query), dialect) {
-        (None, _) => Resume::Live,
-        (Some(id), Dialect::Tailwater) => Resume::Id(id),
+fn resume(parts: &Parts, query: &Query, opening: &Opening) -> Resume {
+    match (last_event_id(parts, query), opening.shape.dialect) {
+        (id, Dialect::Tailwater) => opening.resume(id),
+        (None, Dialect::RestHeart) => Resume::Live,
         (Some(id), Dialect::RestHeart) => raw_token(&id).map_or(Resume::Live, Resume::Token),
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Opening {
     collection: String,
     admitted: Admitted,
     etag: Option<ObjectId>,
+    /// Whether documents come first.
+    pub(crate) snapshot: bool,
     /// Sees changes of the definition since before it was read.
     watch: Watch,
     definition: Arc<StreamDef>,
@@ -51,13 +53,32 @@ impl Opening {
     pub(crate) async fn plan(state: &AppState, asked: Asked<'_>) -> Result<Self, ApiError> {
         let Asked { namespace, uri, collection, admitted, query, vars, dialect } = asked;
         let variables = query.variables(&admitted.caller, vars)?;
-        let (mode, etag) = (query.json_mode()?, query.etag()?);
+        let (mode, etag, snapshot) = (query.json_mode()?, query.etag()?, query.snapshot()?);
         let watch = state.0.catalog.watch(&namespace.db).await;
         let definition = find(state, &namespace, &uri).await?;
         let scope = state.0.gate.scope(&admitted.grant, &namespace);
         let binding = Binding::plan(&namespace, &definition, &variables, &scope)?;
         let shape = Shape { mode, dialect, reshaping: binding.reshaping.clone() };
-        Ok(Self { namespace, collection, admitted, etag, watch, definition, binding, shape })
+        Ok(Self {
+            namespace,
+            collection,
+            admitted,
+            etag,
+            snapshot,
+            watch,
+            definition,
+            binding,
+            shape,
+        })
+    }
+
+    /// Where to begin. Whoever has an id has the documents that came before it.
+    pub(crate) fn resume(&self, id: Option<String>) -> Resume {
+        match id {
+            Some(id) => Resume::Id(id),
+            None if self.snapshot => Resume::Snapshot(self.binding.documents.clone()),
+            None => Resume::Live,
+        }
     }
 
     /// When the caller's credential ends.

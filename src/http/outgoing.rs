@@ -11,7 +11,7 @@ use super::recover::Recovery;
 use crate::{
     change::{ChangeEvent, ClusterTime, PositionId, View},
     entity::Print,
-    hub::{CloseReason, Item, Reset, Skipped, Status},
+    hub::{CloseReason, Item, Reset, Skipped, Status, Tail},
 };
 
 /// One message of a session. Transports decide how, and whether, it is said.
@@ -23,14 +23,18 @@ pub(crate) enum Outgoing {
     Change(Arc<ChangeEvent>, View),
     /// An event of an entity.
     Envelope(Arc<Print>),
+    /// A document of a snapshot, and how much of it is shown.
+    Document(Arc<ChangeEvent>, View),
+    /// The snapshot is whole.
+    SnapshotEnd(Tail),
     /// One event could not be delivered.
     Skipped(Arc<Skipped>),
     /// Changes were or may have been missed.
     Reset(Arc<Reset>, Recovery),
     /// The source went down or came back.
     Status(Status),
-    /// Nothing happened, and the client's position moved on.
-    Heartbeat(PositionId),
+    /// Nothing happened, and the client's position moved on, if it has one yet.
+    Heartbeat(Option<PositionId>),
     /// The last message.
     Close(CloseReason),
 }
@@ -38,7 +42,8 @@ pub(crate) enum Outgoing {
 /// The first frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Ready {
-    pub(crate) id: PositionId,
+    /// `None`: a snapshot comes first.
+    pub(crate) id: Option<PositionId>,
     pub(crate) operation_time: ClusterTime,
     pub(crate) heartbeat: Option<Duration>,
     /// The number of the subscriber, on entity feeds.
@@ -53,6 +58,8 @@ impl Outgoing {
             Self::Change(_, View::Leave) => "leave",
             Self::Change(..) => "change",
             Self::Envelope(print) => print.event().name,
+            Self::Document(..) => "snapshot",
+            Self::SnapshotEnd(_) => "snapshot-end",
             Self::Skipped(_) => "skipped",
             Self::Reset(..) => "reset",
             Self::Status(_) => "status",
@@ -64,19 +71,28 @@ impl Outgoing {
     /// The position that a client comes back with after this message, when the message moves it.
     pub(crate) fn id(&self) -> Option<&PositionId> {
         match self {
-            Self::Ready(ready) => Some(&ready.id),
+            Self::Ready(ready) => ready.id.as_ref(),
+            Self::SnapshotEnd(tail) => Some(&tail.id),
             Self::Change(event, _) => Some(event.id()),
             Self::Reset(reset, _) => Some(&reset.at.id),
-            Self::Heartbeat(id) => Some(id),
+            Self::Heartbeat(id) => id.as_ref(),
             // An envelope's bytes hold its id.
-            Self::Envelope(_) | Self::Skipped(_) | Self::Status(_) | Self::Close(_) => None,
+            Self::Envelope(_)
+            | Self::Document(..)
+            | Self::Skipped(_)
+            | Self::Status(_)
+            | Self::Close(_) => None,
         }
     }
 
-    /// The data of everything but changes and envelopes, whose bytes are shared.
+    /// The data of everything but changes, documents and envelopes, which depend on how they are shown.
     pub(crate) fn data(&self) -> Value {
         match self {
             Self::Ready(ready) => ready.data(),
+            Self::SnapshotEnd(tail) => json!({
+                "id": tail.id.as_str(),
+                "operationTime": timestamp_of(tail.time),
+            }),
             Self::Skipped(skipped) => json!({ "reason": skipped.reason }),
             Self::Reset(reset, recovery) => json!({
                 "reason": reset.reason,
@@ -87,13 +103,13 @@ impl Outgoing {
                 "state": if status.healthy { "recovered" } else { "degraded" },
                 "since": timestamp(status.since),
             }),
-            Self::Heartbeat(id) => json!({ "id": id.as_str() }),
+            Self::Heartbeat(id) => json!({ "id": id.as_ref().map(PositionId::as_str) }),
             Self::Close(reason) => json!({
                 "code": reason.code(),
                 "reason": reason.text(),
                 "reconnect": reason.reconnect(),
             }),
-            Self::Change(..) | Self::Envelope(_) => Value::Null,
+            Self::Change(..) | Self::Document(..) | Self::Envelope(_) => Value::Null,
         }
     }
 
@@ -101,6 +117,8 @@ impl Outgoing {
     pub(crate) fn from_item(item: Item, recovery: impl FnOnce() -> Recovery) -> Self {
         match item {
             Item::Change(event, view) => Self::Change(event, view),
+            Item::Document(event, view) => Self::Document(event, view),
+            Item::SnapshotEnd(tail) => Self::SnapshotEnd(tail),
             Item::Skipped(skipped) => Self::Skipped(skipped),
             Item::Reset(reset) => Self::Reset(reset, recovery()),
             Item::Status(status) => Self::Status(Status::clone(&status)),
@@ -110,10 +128,9 @@ impl Outgoing {
 
 impl Ready {
     fn data(&self) -> Value {
-        let bits = self.operation_time.to_bits();
         let mut data = json!({
-            "id": self.id.as_str(),
-            "operationTime": { "$timestamp": { "t": bits >> 32, "i": bits & 0xFFFF_FFFF } },
+            "id": self.id.as_ref().map(PositionId::as_str),
+            "operationTime": timestamp_of(self.operation_time),
             "heartbeat": self.heartbeat.map_or(0, |every| every.as_millis() as u64),
         });
         if let Some(sub) = self.sub {
@@ -121,6 +138,11 @@ impl Ready {
         }
         data
     }
+}
+
+fn timestamp_of(time: ClusterTime) -> Value {
+    let bits = time.to_bits();
+    json!({ "$timestamp": { "t": bits >> 32, "i": bits & 0xFFFF_FFFF } })
 }
 
 fn timestamp(time: SystemTime) -> String {

@@ -67,6 +67,17 @@ impl Query {
         }
     }
 
+    /// Whether the documents that are there are asked for first.
+    pub(crate) fn snapshot(&self) -> Result<bool, ApiError> {
+        match self.get("snapshot") {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ApiError::BadRequest(
+                "illegal snapshot parameter; it is true or false".to_owned(),
+            )),
+        }
+    }
+
     /// The tag that the client says it saw last.
     pub(crate) fn etag(&self) -> Result<Option<ObjectId>, ApiError> {
         let parse = |text| {

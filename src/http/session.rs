@@ -85,7 +85,13 @@ impl Session {
 
     /// Where a client that were cut now would come back to.
     pub(crate) fn position(&self) -> Option<PositionId> {
-        Some(self.subscription.last().id.clone())
+        let known = !self.subscription.is_in_snapshot();
+        known.then(|| self.worded(&self.subscription.last().id))
+    }
+
+    /// A position in the words of the surface.
+    fn worded(&self, id: &PositionId) -> PositionId {
+        self.edition.as_deref().map_or_else(|| id.clone(), |edition| edition.id(id))
     }
 
     /// The time between heartbeats.
@@ -105,11 +111,10 @@ impl Session {
 
     fn greet(&mut self, into: &mut Vec<Outgoing>) {
         self.state = State::Open;
-        let last = self.subscription.last();
         let edition = self.edition.as_deref();
         into.push(Outgoing::Ready(Ready {
-            id: edition.map_or_else(|| last.id.clone(), |edition| edition.id(&last.id)),
-            operation_time: last.time,
+            id: self.position(),
+            operation_time: self.subscription.last().time,
             heartbeat: self.lifetime.heartbeat(),
             sub: edition.map(Edition::sub),
         }));
@@ -133,8 +138,11 @@ impl Session {
 
     fn deliver(&mut self, delivery: Delivery, into: &mut Vec<Outgoing>) {
         for item in self.items.drain(..) {
-            if let Item::Change(event, _) = &item {
-                self.etag = event.etag().or(self.etag);
+            match &item {
+                Item::Change(event, _) => self.etag = event.etag().or(self.etag),
+                // In no order: the newest one counts.
+                Item::Document(event, _) => self.etag = event.etag().max(self.etag),
+                _ => {}
             }
             let recovery = || Recovery { collection: self.collection.clone(), etag: self.etag };
             match &mut self.edition {
@@ -152,8 +160,7 @@ impl Session {
         let status = self.subscription.status();
         into.push(if status.healthy {
             let id = self.subscription.heartbeat();
-            let edition = self.edition.as_deref();
-            Outgoing::Heartbeat(edition.map_or_else(|| id.clone(), |edition| edition.id(&id)))
+            Outgoing::Heartbeat((!self.subscription.is_in_snapshot()).then(|| self.worded(&id)))
         } else {
             Outgoing::Status(status)
         });

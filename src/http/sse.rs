@@ -50,8 +50,13 @@ impl SseFormat {
     fn write_contract(&self, message: &Outgoing, out: &mut BytesMut) {
         match message {
             Outgoing::Change(event, view) => self.write_change(event, *view, out),
+            Outgoing::Document(event, view) => self.write_document(event, *view, out),
             Outgoing::Heartbeat(id) if !self.named_heartbeat => {
-                put(out, &[": heartbeat\nid: ", id.as_str(), "\n\n"]);
+                put(out, &[": heartbeat\n"]);
+                if let Some(id) = id {
+                    put(out, &["id: ", id.as_str(), "\n"]);
+                }
+                put(out, &["\n"]);
             }
             Outgoing::Envelope(print) => out.put_slice(print.sse()),
             Outgoing::Ready(_) => {
@@ -71,6 +76,14 @@ impl SseFormat {
         }
     }
 
+    fn write_document(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
+        if let Some(document) = shown(event, &self.shape, view) {
+            put(out, &["event: snapshot\ndata: "]);
+            out.put_slice(&document);
+            put(out, &["\n\n"]);
+        }
+    }
+
     fn write_change(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
         match event.frame(&self.shape, view) {
             Ok(frame) => out.put_slice(&frame.sse),
@@ -80,6 +93,15 @@ impl SseFormat {
             }
         }
     }
+}
+
+/// The data of a document in a snapshot. `None`: nothing of it is shown, or it is malformed.
+pub(crate) fn shown(event: &ChangeEvent, shape: &Shape, view: View) -> Option<Vec<u8>> {
+    let document = event.document(shape, view).unwrap_or_else(|error| {
+        tracing::warn!(%error, "a document cannot be encoded and is left out of a snapshot");
+        None
+    })?;
+    Some([br#"{"document":"#, document.as_slice(), b"}"].concat())
 }
 
 /// A block: `id` when the message moves the client's position, the event's name, one line of JSON.

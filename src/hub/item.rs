@@ -15,6 +15,10 @@ use crate::{
 pub enum Item {
     /// A change, and how much of it is shown.
     Change(Arc<ChangeEvent>, View),
+    /// A document of a snapshot, as the event of its insert, and how much of it is shown.
+    Document(Arc<ChangeEvent>, View),
+    /// The snapshot is whole; changes after it follow.
+    SnapshotEnd(Tail),
     /// An event that could not be read.
     Skipped(Arc<Skipped>),
     /// Changes were missed.
@@ -110,9 +114,9 @@ impl Item {
     /// Bytes taken to be held in memory.
     pub fn weight(&self) -> usize {
         match self {
-            Self::Change(event, _) => event.weight(),
+            Self::Change(event, _) | Self::Document(event, _) => event.weight(),
             Self::Skipped(skipped) => skipped.event.as_bytes().len(),
-            Self::Reset(_) | Self::Status(_) => 128,
+            Self::Reset(_) | Self::Status(_) | Self::SnapshotEnd(_) => 128,
         }
     }
 
@@ -126,9 +130,13 @@ impl Item {
                 let view = selection.judge(&Images::of(&event).ok()?)?;
                 Some(Self::Change(event, view))
             }
+            Self::Document(event, _) => {
+                let view = selection.judge(&Images::of(&event).ok()?)?;
+                Some(Self::Document(event, view))
+            }
             // Whom a failing event would have reached cannot be told.
             Self::Skipped(skipped) => selection.sees_all().then_some(Self::Skipped(skipped)),
-            Self::Reset(_) | Self::Status(_) => Some(self),
+            Self::Reset(_) | Self::Status(_) | Self::SnapshotEnd(_) => Some(self),
         }
     }
 
@@ -138,7 +146,7 @@ impl Item {
             Self::Change(event, _) => Some(event.token()),
             Self::Skipped(skipped) => Some(&skipped.token),
             Self::Reset(reset) => Some(&reset.token),
-            Self::Status(_) => None,
+            Self::Status(_) | Self::Document(..) | Self::SnapshotEnd(_) => None,
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct HubLimits {
     /// Most catch-up cursors at a time; a further one waits. All together hold in memory what one
     /// history may.
     pub catch_ups: usize,
+    /// Most snapshots that are read at a time; a further one waits.
+    pub snapshots: usize,
     /// How long a cursor outlives its last subscriber.
     pub linger: Duration,
     /// How long a client waits for a cursor to open.
@@ -76,6 +78,7 @@ pub(super) struct Inner {
     slots: Mutex<HashMap<Arc<CursorSpec>, Arc<Slot>>>,
     cursors: Arc<Semaphore>,
     catch_ups: Arc<Turns>,
+    pub(super) snapshots: Arc<Semaphore>,
     next_id: AtomicU64,
     pub(super) tasks: TaskTracker,
     pub(super) closing: CancellationToken,
@@ -111,6 +114,7 @@ impl Hub {
             slots: Mutex::default(),
             cursors: Arc::new(Semaphore::new(limits.cursors)),
             catch_ups: Arc::new(Turns::new(limits.catch_ups)),
+            snapshots: Arc::new(Semaphore::new(limits.snapshots)),
             next_id: AtomicU64::new(1),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),

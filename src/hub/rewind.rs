@@ -28,6 +28,10 @@ impl Hub {
     ) -> Result<(), SubscribeError> {
         let (position, origin) = match resume {
             Resume::Live => return Ok(()),
+            Resume::Snapshot(filter) => {
+                self.begin_snapshot(subscription, replays.clone(), filter);
+                return Ok(());
+            }
             Resume::Token(token) => (replays.feed.key().after(&token), Origin::Token(token)),
             Resume::Id(ref id) | Resume::Within(ref id) => {
                 match replays.feed.key().open(id, replays.feed.scope()) {
@@ -35,12 +39,12 @@ impl Hub {
                         (position, with(position))
                     }
                     Ok(position) => (position, after(position)),
-                    Err(error) => return Ok(tell_reset(subscription, &error.to_string())),
+                    Err(error) => return tell_reset(subscription, &error.to_string()),
                 }
             }
         };
         if self.lies_in_the_future(&replays.feed, &position).await? {
-            return Ok(tell_reset(subscription, "the event id lies in the future"));
+            return tell_reset(subscription, "the event id lies in the future");
         }
         let last = Tail { id: replays.feed.id_of(&position), time: position.time };
         if let Some(next) = replays.feed.after_position(&position) {
@@ -81,7 +85,8 @@ fn with(position: Position) -> Origin {
 }
 
 /// The client goes on from where the feed stood when it joined.
-fn tell_reset(subscription: &mut Subscription, message: &str) {
+fn tell_reset(subscription: &mut Subscription, message: &str) -> Result<(), SubscribeError> {
     let at = subscription.last().clone();
     subscription.say(Item::reset("unknown_id", message.to_owned(), at));
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bson::Document;
+
 use super::{
     CloseHandle, CloseReason, Item,
     catch_up::{CatchUp, Caught},
@@ -11,6 +13,7 @@ use super::{
     registry::Lease,
     replay::Origin,
     replays::Replays,
+    snapshot::{Snapshot, Step},
 };
 use crate::{
     binding::Selection,
@@ -22,6 +25,8 @@ use crate::{
 pub enum Resume {
     /// With what comes.
     Live,
+    /// With the documents that are there, of those that fulfil a filter, and then with what comes.
+    Snapshot(Document),
     /// After an event that it was given the id of. An id that cannot be used is answered with a reset.
     Id(String),
     /// With the event that it was given the id of: one change may be several events elsewhere.
@@ -52,6 +57,8 @@ pub struct Subscription {
 
 #[derive(Debug)]
 enum Phase {
+    /// Reading the documents that are there; where it joined the feed.
+    Snapshot(Snapshot, u64),
     /// Reading what was missed from MongoDB.
     CatchingUp(CatchUp),
     /// Reading the history from a number on.
@@ -105,9 +112,21 @@ impl Subscription {
         }
     }
 
+    /// Begins with documents.
+    pub(super) fn begin_with(&mut self, snapshot: Snapshot) {
+        if let Phase::Reading(joined) = self.phase {
+            self.phase = Phase::Snapshot(snapshot, joined);
+        }
+    }
+
     /// Says something before anything else.
     pub(super) fn say(&mut self, item: Item) {
         self.taken.push((0, item));
+    }
+
+    /// Whether documents are still to come, so that no id stands for what the client has.
+    pub fn is_in_snapshot(&self) -> bool {
+        matches!(self.phase, Phase::Snapshot(..))
     }
 
     /// The id that a client would come back with if it were cut now.
@@ -136,6 +155,13 @@ impl Subscription {
                 return Delivery::Items;
             }
             let step = match &mut self.phase {
+                Phase::Snapshot(snapshot, _) => {
+                    let step = tokio::select! {
+                        step = snapshot.next() => step,
+                        () = self.mailbox.woken() => continue,
+                    };
+                    self.shown(step)
+                }
                 Phase::CatchingUp(catch_up) => {
                     let caught = catch_up.take(&self.feed, &mut self.taken);
                     self.caught(caught).await
@@ -159,7 +185,7 @@ impl Subscription {
     /// The id for a heartbeat: a fresh one when the client has been given everything, else the last one.
     pub fn heartbeat(&mut self) -> PositionId {
         let up_to_date = match self.phase {
-            Phase::CatchingUp(_) => false,
+            Phase::Snapshot(..) | Phase::CatchingUp(_) => false,
             Phase::Reading(next) => self.feed.read(next, 1, &mut Vec::new()) == Read::AtHead,
             Phase::Routed => self.mailbox.is_empty(),
         };
@@ -225,6 +251,24 @@ impl Subscription {
         }
     }
 
+    fn shown(&mut self, step: Step) -> Option<CloseReason> {
+        match step {
+            Step::Documents(documents) => {
+                self.taken.extend(documents.into_iter().map(|item| (0, item)));
+                None
+            }
+            Step::Done { replays, begin, tail } => {
+                if let Phase::Snapshot(_, joined) = self.phase {
+                    self.phase = Phase::Reading(joined);
+                }
+                self.taken.push((0, Item::SnapshotEnd(tail.clone())));
+                self.catch_up(&replays, Origin::Token(begin), tail);
+                None
+            }
+            Step::Failed(reason) => Some(reason),
+        }
+    }
+
     /// Waits when there is nothing for now.
     async fn caught(&mut self, caught: Caught) -> Option<CloseReason> {
         match caught {
@@ -251,7 +295,9 @@ impl Subscription {
             // What is brought was judged when it was brought.
             let judged = match self.phase {
                 Phase::Routed => Some(item),
-                Phase::CatchingUp(_) | Phase::Reading(_) => item.for_whom(&self.selection),
+                Phase::Snapshot(..) | Phase::CatchingUp(_) | Phase::Reading(_) => {
+                    item.for_whom(&self.selection)
+                }
             };
             let Some(item) = judged else { continue };
             match &item {
@@ -259,7 +305,8 @@ impl Subscription {
                     self.last = Tail { id: event.id().clone(), time: event.cluster_time() };
                 }
                 Item::Reset(reset) => self.last = reset.at.clone(),
-                Item::Skipped(_) | Item::Status(_) => {}
+                Item::SnapshotEnd(tail) => self.last = tail.clone(),
+                Item::Document(..) | Item::Skipped(_) | Item::Status(_) => {}
             }
             into.push(item);
         }

@@ -4,6 +4,7 @@ mod feed;
 mod hand_over;
 mod lifetime;
 mod replays;
+mod snapshot;
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,6 +31,7 @@ fn limits() -> HubLimits {
     HubLimits {
         cursors: 4,
         catch_ups: 2,
+        snapshots: 2,
         linger: LINGER,
         open_timeout: Duration::from_secs(10),
         history: HistoryLimits { events: 1000, bytes: 1 << 20 },
@@ -81,6 +83,8 @@ async fn take(subscription: &mut Subscription, count: usize) -> Vec<String> {
 fn short(item: &Item) -> String {
     match item {
         Item::Change(event, _) => number(event.raw()).to_string(),
+        Item::Document(event, _) => format!("={}", number(event.raw())),
+        Item::SnapshotEnd(_) => "end".to_owned(),
         Item::Skipped(_) => "skipped".to_owned(),
         Item::Reset(reset) => reset.reason.to_owned(),
         Item::Status(status) => if status.healthy { "recovered" } else { "degraded" }.to_owned(),

@@ -2,12 +2,15 @@
 
 use std::{fmt, time::Duration};
 
-use bson::{Document, RawDocument, doc};
+use bson::{Document, RawDocument, RawDocumentBuf, doc};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
-use mongodb::{Client, raw_batch_cursor::RawBatchCursor};
+use mongodb::{Client, Cursor, raw_batch_cursor::RawBatchCursor};
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::{Batch, ChangeCursor, ChangeSource, Open, SourceError, SourceEvent};
+use super::{
+    Batch, ChangeCursor, ChangeSource, Open, SnapshotCursor, SnapshotSpec, SourceError,
+    SourceEvent, snapshot,
+};
 use crate::{
     binding::{CursorSpec, Namespace},
     change::{ClusterTime, ResumeToken},
@@ -57,6 +60,20 @@ impl MongoSource {
         Ok(Box::new(MongoCursor { inner, patience: self.await_time + STALL_GRACE }))
     }
 
+    async fn open_snapshot(
+        &self,
+        spec: &SnapshotSpec,
+        at: ClusterTime,
+    ) -> Result<Box<dyn SnapshotCursor>, SourceError> {
+        let command = spec.command(at)?;
+        let database = self.client.database(&spec.cursor.namespace.db);
+        let opening = tokio::spawn(async move {
+            database.run_cursor_command(command).batch_size(snapshot::BATCH).await
+        });
+        let cursor = answer("reading documents", OPENING, opening).await?;
+        Ok(Box::new(MongoSnapshot(cursor.with_type())))
+    }
+
     async fn committed(&self) -> Result<ClusterTime, SourceError> {
         let admin = self.client.database("admin");
         let hello = tokio::spawn(async move { admin.run_command(doc! { "hello": 1 }).await });
@@ -71,6 +88,14 @@ impl ChangeSource for MongoSource {
         open: &'a Open,
     ) -> BoxFuture<'a, Result<Box<dyn ChangeCursor>, SourceError>> {
         self.open_cursor(spec, open).boxed()
+    }
+
+    fn snapshot<'a>(
+        &'a self,
+        spec: &'a SnapshotSpec,
+        at: ClusterTime,
+    ) -> BoxFuture<'a, Result<Box<dyn SnapshotCursor>, SourceError>> {
+        self.open_snapshot(spec, at).boxed()
     }
 
     fn now(&self) -> BoxFuture<'_, Result<ClusterTime, SourceError>> {
@@ -140,6 +165,25 @@ impl ChangeCursor for MongoCursor {
 impl fmt::Debug for MongoCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MongoCursor").finish_non_exhaustive()
+    }
+}
+
+struct MongoSnapshot(Cursor<RawDocumentBuf>);
+
+impl SnapshotCursor for MongoSnapshot {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<RawDocumentBuf>, SourceError>> {
+        async {
+            let answer = timeout(OPENING, self.0.next()).await;
+            let answer = answer.map_err(|_| SourceError::unresponsive("reading documents"))?;
+            Ok(answer.transpose()?)
+        }
+        .boxed()
+    }
+}
+
+impl fmt::Debug for MongoSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MongoSnapshot").finish_non_exhaustive()
     }
 }
 

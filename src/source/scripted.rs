@@ -6,12 +6,13 @@ use std::{
     time::Duration,
 };
 
-use bson::{Timestamp, rawdoc};
+use bson::{RawDocumentBuf, Timestamp, rawdoc};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::watch, time::timeout};
 
 use super::{
-    Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start, Window,
+    Batch, ChangeCursor, ChangeSource, Fault, Open, SnapshotCursor, SnapshotSpec, SourceError,
+    SourceEvent, Start, Window,
 };
 use crate::{
     binding::CursorSpec,
@@ -239,8 +240,33 @@ impl ChangeSource for Scripted {
         .boxed()
     }
 
+    fn snapshot<'a>(
+        &'a self,
+        _spec: &'a SnapshotSpec,
+        at: ClusterTime,
+    ) -> BoxFuture<'a, Result<Box<dyn SnapshotCursor>, SourceError>> {
+        async move {
+            let state = self.state();
+            let end = ResumeToken::before(at.next());
+            let shown = state.log.iter().filter(|entry| entry.token < end);
+            let documents = shown.map(|entry| entry.event().raw).collect::<Vec<_>>().into_iter();
+            Ok(Box::new(Documents(documents)) as Box<dyn SnapshotCursor>)
+        }
+        .boxed()
+    }
+
     fn now(&self) -> BoxFuture<'_, Result<ClusterTime, SourceError>> {
         async { Ok(self.state().now()) }.boxed()
+    }
+}
+
+#[derive(Debug)]
+struct Documents(std::vec::IntoIter<RawDocumentBuf>);
+
+impl SnapshotCursor for Documents {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<RawDocumentBuf>, SourceError>> {
+        let next = self.0.next();
+        async { Ok(next) }.boxed()
     }
 }
 

@@ -48,6 +48,7 @@ mod resume;
 mod resume_busy;
 mod security;
 mod serving;
+mod snapshots;
 mod streams;
 mod subscribe_race;
 mod support;

@@ -146,3 +146,39 @@ async fn a_ticket_opens_what_it_was_made_for() {
     let mut sse = Sse::begin(app.address, &many, &[]).await;
     sse.until("ready").await;
 }
+
+/// A snapshot holds what its caller may read, cut to what it may see.
+#[tokio::test]
+async fn a_snapshot_holds_what_its_caller_may_read() {
+    let app = guarded().await;
+    let acl = app.db.collection::<bson::Document>("acl");
+    let mongo = doc! { "readFilter": { "owner": "@user._id" }, "projectResponse": { "secret": 0 } };
+    acl.update_one(doc! { "_id": "a" }, doc! { "$set": { "mongo": mongo } }).await.unwrap();
+    app.coll("a")
+        .insert_many([
+            doc! { "_id": 1, "owner": "bob", "secret": 1 },
+            doc! { "_id": 2, "owner": "ann", "secret": 2 },
+            doc! { "_id": 3, "owner": ["x", "ann"], "secret": 3 },
+        ])
+        .await
+        .unwrap();
+    eventually("the permission is seen", async || {
+        !app.as_user("ann", "GET", &app.coll_path("a")).await.body.contains("secret")
+    })
+    .await;
+    let authorization = basic();
+    let headers = [("authorization", authorization.as_str())];
+    let path = app.path("a/all?snapshot=true");
+    let mut sse = Sse::begin(app.address, &path, &headers).await;
+    let mut documents = Vec::new();
+    let mut block = sse.until("snapshot").await;
+    while block.is("snapshot") {
+        documents.push(block.json()["document"].clone());
+        block = sse.event().await;
+    }
+    assert!(block.is("snapshot-end"));
+    documents.sort_by_key(|document| document["_id"].as_i64());
+    let expected =
+        [json!({ "_id": 2, "owner": "ann" }), json!({ "_id": 3, "owner": ["x", "ann"] })];
+    assert_eq!(documents, expected);
+}

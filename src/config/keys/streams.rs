@@ -48,6 +48,12 @@ pub(crate) const KEYS: &[Key] = &[
     )
     .default("8"),
     Key::new(
+        "streams.snapshots",
+        Kind::Count { min: 1, max: 10_000, off: false },
+        "Snapshots (`?snapshot=true`) read at once; further ones wait their turn.",
+    )
+    .default("16"),
+    Key::new(
         "streams.history.events",
         Kind::Count { min: 1, max: 100_000_000, off: false },
         "Recent events kept in memory for each shared cursor.",

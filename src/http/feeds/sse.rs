@@ -3,6 +3,7 @@
 use bytes::{BufMut, BytesMut};
 
 use crate::{
+    change::PositionId,
     entity::Heartbeat,
     http::{
         outgoing::Outgoing,
@@ -26,10 +27,13 @@ impl Voice for FeedVoice {
                 put(out, &[&format!(": connected sub={sub} heartbeat={heartbeat}\n\n")]);
                 put_retry(out);
                 // Without it, a client that is cut before anything comes has no place to come back to.
-                put(out, &["id: ", ready.id.as_str(), "\n\n"]);
+                put_id(ready.id.as_ref(), out);
             }
             Outgoing::Envelope(print) => out.put_slice(print.sse()),
-            Outgoing::Heartbeat(id) => put(out, &[": ping\nid: ", id.as_str(), "\n\n"]),
+            Outgoing::Heartbeat(id) => {
+                put(out, &[": ping\n"]);
+                put_id(id.as_ref(), out);
+            }
             Outgoing::Close(CloseReason::ServiceRestart) => {
                 write_block(message, out);
                 put(out, &[": server shutting down\n\n"]);
@@ -37,4 +41,12 @@ impl Voice for FeedVoice {
             other => write_block(other, out),
         }
     }
+}
+
+/// The end of a block that fires no event, and moves the place to come back to.
+fn put_id(id: Option<&PositionId>, out: &mut BytesMut) {
+    if let Some(id) = id {
+        put(out, &["id: ", id.as_str(), "\n"]);
+    }
+    put(out, &["\n"]);
 }

@@ -11,7 +11,7 @@ use crate::{
         lifetime::{Lifetime, Tick},
         outgoing::Outgoing,
         session::Session,
-        sse::{Speak, put, put_retry},
+        sse::{Speak, put, put_retry, shown},
         turn::{Turn, is_of_connection},
     },
     hub::CloseReason,
@@ -93,6 +93,7 @@ impl ManySpeaker {
                 let id = self.joined.id();
                 stream.write_change(&id, event, *view, message.event(), out);
             }
+            Outgoing::Document(event, view) => stream.write_document(event, *view, out),
             _ => {
                 if let Outgoing::Status(status) = message {
                     stream.is_degraded = !status.healthy;
@@ -170,6 +171,17 @@ impl Speak for ManySpeaker {
 }
 
 impl Stream {
+    fn write_document(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
+        if let Some(document) = shown(event, &self.shape, view) {
+            put(
+                out,
+                &["event: snapshot\ndata: {\"stream\":", &self.name, ",\"id\":null,\"data\":"],
+            );
+            out.put_slice(&document);
+            put(out, &["}\n\n"]);
+        }
+    }
+
     fn write_change(
         &self,
         id: &str,

@@ -55,6 +55,10 @@ pub(super) struct Conversation {
 }
 
 /// What a socket was opened for. It ends when this does.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a socket, and it is mostly the large one"
+)]
 pub(crate) enum Own {
     /// The stream of its path.
     Stream(Session),

@@ -11,7 +11,7 @@ use crate::{
     change::{ChangeEvent, Shape, View},
     entity::Print,
     envelope::Body,
-    http::outgoing::Outgoing,
+    http::{outgoing::Outgoing, sse::shown},
     hub::CloseReason,
     json::JsonError,
 };
@@ -34,6 +34,7 @@ impl WsFormat {
         match message {
             Outgoing::Change(event, view) => self.push_change(event, *view, outbox),
             Outgoing::Envelope(print) => self.push_envelope_of(print, outbox),
+            Outgoing::Document(event, view) => self.push_document(event, *view, END, outbox),
             Outgoing::Close(reason) => {
                 if self.enveloped {
                     push_envelope(message, END, outbox);
@@ -53,6 +54,7 @@ impl WsFormat {
         let end = Bytes::from(format!(",\"ref\":{}}}", reference.as_json()));
         match message {
             Outgoing::Change(event, view) => self.push_enveloped(event, *view, end, outbox),
+            Outgoing::Document(event, view) => self.push_document(event, *view, end, outbox),
             _ => push_envelope(message, end, outbox),
         }
     }
@@ -68,6 +70,13 @@ impl WsFormat {
         match &event.body {
             Body::Text(json) => outbox.push_text(std::slice::from_ref(json)),
             Body::Binary(bytes) => outbox.push_binary(bytes.clone()),
+        }
+    }
+
+    fn push_document(&self, event: &ChangeEvent, view: View, end: Bytes, outbox: &mut Outbox) {
+        if let Some(document) = shown(event, &self.shape, view) {
+            let start = Bytes::from_static(br#"{"id":null,"event":"snapshot","data":"#);
+            outbox.push_text(&[start, document.into(), end]);
         }
     }
 

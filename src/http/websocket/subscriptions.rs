@@ -24,7 +24,7 @@ use crate::{
         turn::{Turn, is_of_connection},
         visitor::Visitor,
     },
-    hub::{CloseReason, Resume},
+    hub::CloseReason,
 };
 
 /// Owned by the speaking half of the connection: everything here ends with it.
@@ -39,7 +39,7 @@ pub(super) struct Subscriptions {
 
 /// What became of a stream.
 enum Step {
-    Opened(Reference, Result<(Session, WsFormat), ApiError>),
+    Opened(Reference, Box<Result<(Session, WsFormat), ApiError>>),
     Spoke(Box<Turn<(Reference, WsFormat)>>),
 }
 
@@ -61,7 +61,7 @@ impl Subscriptions {
             }
             Some(step) = self.running.next() => match step {
                 Ok(Step::Opened(reference, outcome)) => {
-                    self.opened(reference, outcome, outbox);
+                    self.opened(reference, *outcome, outbox);
                     None
                 }
                 Ok(Step::Spoke(turn)) => self.spoke(turn, outbox),
@@ -165,9 +165,9 @@ async fn open(
         let format = WsFormat { shape: opening.shape.clone(), enveloped: true };
         let own = subscribe.path.query.get("lastEventId").filter(|id| !id.is_empty());
         let id = subscribe.last_event_id.or_else(|| own.map(str::to_owned));
-        let resume = id.map_or(Resume::Live, Resume::Id);
+        let resume = opening.resume(id);
         let session = opening.open(&state, resume, state.tempo().shared()).await?;
         Ok((session, format))
     };
-    Step::Opened(reference, opened.await)
+    Step::Opened(reference, Box::new(opened.await))
 }
