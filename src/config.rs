@@ -41,7 +41,8 @@ pub use self::acl::{AclConfig, AclSemantics, AclSource};
 pub use self::args::CommonArgs;
 pub use self::auth::{
     ApiKeysConfig, AuthConfig, BasicConfig, BasicRealm, CacheConfig, CookieConfig, CreateUser,
-    GuardConfig, JwtAlgorithm, JwtConfig, JwtKey, MongoRealm, OriginsConfig, TokensConfig,
+    GuardConfig, JwtAlgorithm, JwtConfig, JwtKey, KeySetPlace, MongoRealm, OriginsConfig,
+    TokensConfig,
 };
 pub use self::compat::CompatMode;
 use self::environment::Environment;

@@ -7,6 +7,25 @@ use bson::{Document, doc};
 
 use super::principal::{Caller, Carrier, Mechanism, Principal, Proof, Verified};
 use super::request::{RawRequest, RequestHead};
+use crate::config::{JwtAlgorithm, JwtConfig, JwtKey, Secret};
+
+/// The shared secret of [`jwt`].
+pub(super) const SECRET: &str = "a secret of at least 32 characters";
+
+/// Tokens signed with a shared secret, of which nothing else is asked.
+pub(super) fn jwt() -> JwtConfig {
+    JwtConfig {
+        algorithm: JwtAlgorithm::Hs256,
+        key: JwtKey::Shared(Secret::new(SECRET)),
+        second_key: None,
+        issuer: None,
+        audience: Vec::new(),
+        username_claim: "sub".into(),
+        roles_claim: Some("roles".into()),
+        fixed_roles: Vec::new(),
+        base64_encoded: false,
+    }
+}
 
 /// A fixed time, in whole seconds.
 pub(super) fn now() -> SystemTime {

@@ -54,7 +54,7 @@ impl Service {
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.query().is_some() {
             bail!("`{base}` is no address of a service; write http://host:port");
         }
-        let connector = https_connector().context("no HTTPS on this machine")?;
+        let connector = https_connector(None).context("no HTTPS on this machine")?;
         Ok(Self {
             base: base.trim_end_matches('/').to_owned(),
             authorization: authorization(args),

@@ -8,6 +8,8 @@ use super::settings::Settings;
 #[derive(Debug, Clone)]
 pub struct AclConfig {
     pub source: AclSource,
+    /// A file whose permissions are asked after those of the collection.
+    pub also_file: Option<PathBuf>,
     /// Role that may do everything, unfiltered.
     pub root_role: Option<String>,
     pub semantics: AclSemantics,
@@ -47,6 +49,7 @@ impl AclConfig {
         };
         Some(Self {
             source: AclSource::read(settings, file),
+            also_file: settings.path("acl.also_file"),
             root_role,
             semantics: AclSemantics::read(settings),
         })

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub use self::api_keys::ApiKeysConfig;
 pub use self::basic::{BasicConfig, BasicRealm, CreateUser, MongoRealm};
-pub use self::jwt::{JwtAlgorithm, JwtConfig, JwtKey};
+pub use self::jwt::{JwtAlgorithm, JwtConfig, JwtKey, KeySetPlace};
 pub use self::origins::OriginsConfig;
 use super::settings::Settings;
 

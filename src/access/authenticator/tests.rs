@@ -15,28 +15,15 @@ use crate::access::realm::testing::TestRealm;
 use crate::access::realm::{ApiKey, StoredPassword, User};
 use crate::access::refusal::Refusal;
 use crate::access::request::RequestHead;
-use crate::access::support::{now, request};
+use crate::access::support::{jwt, now, request};
 use crate::access::tickets::{TicketKey, hex};
 use crate::config::{
     ApiKeysConfig, AuthConfig, BasicConfig, BasicRealm, CacheConfig, CompatMode, CookieConfig,
-    GuardConfig, JwtAlgorithm, JwtConfig, JwtKey, Namespace, OriginsConfig, Secret, TokensConfig,
+    GuardConfig, Namespace, OriginsConfig, Secret, TokensConfig,
 };
 
 const CACHE: CacheConfig = CacheConfig { ttl: Some(Duration::from_secs(60)), size: 100 };
 const REALM: &str = "Basic realm=\"RESTHeart Realm\"";
-
-fn jwt() -> JwtConfig {
-    JwtConfig {
-        algorithm: JwtAlgorithm::Hs256,
-        key: JwtKey::Shared(Secret::new("a secret of at least 32 characters")),
-        issuer: None,
-        audience: Vec::new(),
-        username_claim: "sub".into(),
-        roles_claim: Some("roles".into()),
-        fixed_roles: Vec::new(),
-        base64_encoded: false,
-    }
-}
 
 fn config() -> AuthConfig {
     AuthConfig {

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +10,12 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 
 use super::key::KeyError;
+use crate::config::KeySetPlace;
 
 /// Where a key set is kept.
 pub struct KeySource(Place);
@@ -41,24 +45,21 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_BYTES: usize = 1024 * 1024;
 
 impl KeySource {
-    /// A URL of http or https, or the path of a file, which may be written as `file:` too.
+    /// A URL of http or https, or a file.
     ///
     /// # Errors
-    /// [`KeyError::Source`] for any other URL.
-    pub fn new(place: &str) -> Result<Self, KeyError> {
-        let refused = || KeyError::Source(place.to_owned());
-        if let Some(path) = place.strip_prefix("file:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return Ok(Self(Place::File(PathBuf::from(path))));
-        }
-        if !place.contains("://") {
-            return Ok(Self(Place::File(PathBuf::from(place))));
-        }
-        let uri: Uri = place.parse().map_err(|_| refused())?;
+    /// [`KeyError::Source`] for any other URL, [`KeyError::Tls`] for certificates that cannot be used.
+    pub fn new(place: &KeySetPlace) -> Result<Self, KeyError> {
+        let (url, ca) = match place {
+            KeySetPlace::File(path) => return Ok(Self(Place::File(path.clone()))),
+            KeySetPlace::Url { url, ca } => (url, ca.as_deref()),
+        };
+        let refused = || KeyError::Source(url.clone());
+        let uri: Uri = url.parse().map_err(|_| refused())?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(refused());
         }
-        let connector = https_connector().map_err(|error| KeyError::Tls(error.to_string()))?;
+        let connector = https_connector(ca).map_err(|error| KeyError::Tls(error.to_string()))?;
         let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
         Ok(Self(Place::Url { uri, client }))
     }
@@ -88,9 +89,19 @@ async fn get(uri: &Uri, client: &HttpsClient) -> Result<String, FetchError> {
     String::from_utf8(body.into()).map_err(|_| failed("not UTF-8".to_owned()))
 }
 
-/// Trusts the certificates of the machine, which hold those of a company; without any, Mozilla's.
-pub(crate) fn https_connector() -> std::io::Result<HttpsConnector<HttpConnector>> {
+/// Trusts the certificates of a file if one is named, else those of the machine, which hold those of a
+/// company; without any, Mozilla's.
+pub(crate) fn https_connector(ca: Option<&Path>) -> std::io::Result<HttpsConnector<HttpConnector>> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    if let Some(path) = ca {
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(std::io::Error::other)?
+            .with_root_certificates(roots(path)?)
+            .with_no_client_auth();
+        let builder = HttpsConnectorBuilder::new().with_tls_config(config);
+        return Ok(builder.https_only().enable_http1().build());
+    }
     let native = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider.clone());
     let roots = native.or_else(|error| {
         tracing::warn!(%error, "this machine has no certificates; using the built-in ones");
@@ -98,6 +109,20 @@ pub(crate) fn https_connector() -> std::io::Result<HttpsConnector<HttpConnector>
         mozilla.map_err(std::io::Error::other)
     })?;
     Ok(roots.https_or_http().enable_http1().build())
+}
+
+/// The certificates of a PEM file; one at least.
+fn roots(path: &Path) -> std::io::Result<RootCertStore> {
+    let unusable = |reason: String| {
+        std::io::Error::other(format!("{} cannot be used: {reason}", path.display()))
+    };
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_file_iter(path);
+    for certificate in certificates.map_err(|error| unusable(error.to_string()))? {
+        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(unusable("it holds no certificate".to_owned())) } else { Ok(roots) }
 }
 
 impl fmt::Debug for KeySource {

@@ -29,7 +29,7 @@ pub enum KeyError {
     Certificate(String),
     #[error("the key is not one for {algorithm}: {reason}")]
     Unusable { algorithm: JwtAlgorithm, reason: String },
-    #[error("the key set `{0}` is neither a URL of http or https nor a file")]
+    #[error("the key set `{0}` is no URL of http or https")]
     Source(String),
     #[error("TLS cannot be set up to fetch the key set: {0}")]
     Tls(String),
@@ -48,16 +48,6 @@ impl VerifyingKey {
             return Err(KeyError::Empty);
         }
         Self::new(DecodingKey::from_secret(secret), algorithm)
-    }
-
-    /// A shared secret that is written in base64, of either alphabet.
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::shared`], and when it is not base64.
-    pub fn shared_base64(secret: &str, algorithm: JwtAlgorithm) -> Result<Self, KeyError> {
-        let standard = secret.trim().trim_end_matches('=').replace('-', "+").replace('_', "/");
-        let bytes = base64::prelude::BASE64_STANDARD_NO_PAD.decode(standard);
-        Self::shared(&bytes.map_err(|_| KeyError::Base64)?, algorithm)
     }
 
     /// A public key or the certificate of one: PEM, or DER in base64.

@@ -6,7 +6,7 @@ use jsonwebtoken::{EncodingKey, crypto};
 use serde_json::{Value, json};
 
 use super::key::algorithm;
-use crate::config::{JwtConfig, JwtKey};
+use crate::config::JwtConfig;
 
 /// Why no token can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub fn sign_token(
     ttl: Duration,
     now: SystemTime,
 ) -> Result<String, SignError> {
-    let JwtKey::Shared(secret) = &config.key else { return Err(SignError::NoPrivateKey) };
+    let secret = config.key.secret().ok_or(SignError::NoPrivateKey)?;
     if user.is_empty() {
         return Err(SignError::NoUser);
     }
@@ -43,7 +43,7 @@ pub fn sign_token(
     let encode = |part: &Value| BASE64_URL_SAFE_NO_PAD.encode(part.to_string());
     let message = format!("{}.{}", encode(&header), encode(&claims));
     let failed = |error: jsonwebtoken::errors::Error| SignError::Signing(error.to_string());
-    let key = EncodingKey::from_secret(secret.expose().as_bytes()).map_err(failed)?;
+    let key = EncodingKey::from_secret(&secret).map_err(failed)?;
     let signature = crypto::sign(message.as_bytes(), &key, algorithm(config.algorithm));
     let token = format!("{message}.{}", signature.map_err(failed)?);
     Ok(match config.base64_encoded {

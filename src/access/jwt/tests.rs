@@ -8,27 +8,21 @@ use super::samples::{
 };
 use super::*;
 use crate::access::principal::Verified;
-use crate::access::support::now;
-use crate::config::{JwtAlgorithm, JwtConfig, JwtKey, Secret};
+use crate::access::support::{SECRET, jwt, now};
+use crate::config::{JwtAlgorithm, JwtConfig, JwtKey, KeySetPlace, Secret};
 
-const SECRET: &str = "a secret of at least 32 characters";
 const NOW: u64 = 1_800_000_000;
 
 fn config(algorithm: JwtAlgorithm, key: JwtKey) -> JwtConfig {
-    JwtConfig {
-        algorithm,
-        key,
-        issuer: None,
-        audience: Vec::new(),
-        username_claim: "sub".into(),
-        roles_claim: Some("roles".into()),
-        fixed_roles: Vec::new(),
-        base64_encoded: false,
-    }
+    JwtConfig { algorithm, key, ..jwt() }
 }
 
-fn shared() -> JwtConfig {
-    config(JwtAlgorithm::Hs256, JwtKey::Shared(Secret::new(SECRET)))
+fn key_set(algorithm: JwtAlgorithm, place: KeySetPlace) -> JwtConfig {
+    config(algorithm, JwtKey::KeySet { place, refresh: Duration::from_secs(600) })
+}
+
+fn at(url: String) -> KeySetPlace {
+    KeySetPlace::Url { url, ca: None }
 }
 
 fn public(algorithm: JwtAlgorithm, key: &str) -> JwtConfig {
@@ -62,7 +56,7 @@ fn is_invalid(answer: Result<Verified, TokenError>, what: &str) {
 
 #[tokio::test]
 async fn times_have_no_leeway() {
-    let config = shared();
+    let config = jwt();
     let check = async |claims: Value, expected: Result<(), Option<TokenError>>| {
         let mut all = json!({ "sub": "nora" });
         all.as_object_mut().unwrap().extend(claims.as_object().unwrap().clone());
@@ -89,15 +83,15 @@ async fn times_have_no_leeway() {
 
 #[tokio::test]
 async fn the_session_ends_with_the_token() {
-    let expiring = verify(&shared(), &token(&json!({ "sub": "n", "exp": NOW + 60 }))).await;
+    let expiring = verify(&jwt(), &token(&json!({ "sub": "n", "exp": NOW + 60 }))).await;
     assert_eq!(expiring.unwrap().expires_at, Some(now() + Duration::from_secs(60)));
-    let endless = verify(&shared(), &token(&json!({ "sub": "n" }))).await;
+    let endless = verify(&jwt(), &token(&json!({ "sub": "n" }))).await;
     assert_eq!(endless.unwrap().expires_at, None);
 }
 
 #[tokio::test]
 async fn issuer_and_audience() {
-    let mut config = shared();
+    let mut config = jwt();
     config.issuer = Some("app.example".into());
     config.audience = vec!["app".into(), "other".into()];
     let check = async |claims: Value, expected: bool| {
@@ -115,7 +109,7 @@ async fn issuer_and_audience() {
 
 #[tokio::test]
 async fn who_is_calling() {
-    let mut config = shared();
+    let mut config = jwt();
     config.fixed_roles = vec!["fixed".into()];
     let check = async |claims: Value, expected: Option<(&str, &[&str])>| {
         let answer = verify(&config, &token(&claims)).await;
@@ -148,18 +142,18 @@ async fn who_is_calling() {
 #[tokio::test]
 async fn claims_keep_their_types() {
     let claims = json!({ "sub": "n", "i": 7, "l": 5_000_000_000_i64, "d": 1.5, "a": [1, null], "o": { "$oid": "x" } });
-    let verified = verify(&shared(), &token(&claims)).await.unwrap();
+    let verified = verify(&jwt(), &token(&claims)).await.unwrap();
     let expected = bson::doc! {
         "sub": "n", "i": 7, "l": 5_000_000_000_i64, "d": 1.5, "a": [1, null], "o": { "$oid": "x" },
     };
     assert_eq!(verified.properties, expected);
-    is_invalid(verify(&shared(), &token(&json!({ "sub": "n", "a\0": 1 }))).await, "NUL");
+    is_invalid(verify(&jwt(), &token(&json!({ "sub": "n", "a\0": 1 }))).await, "NUL");
 }
 
 #[tokio::test]
 async fn only_the_configured_algorithm() {
     let claims = json!({ "sub": "n" });
-    let config = shared();
+    let config = jwt();
     let check = async |token: String| is_invalid(verify(&config, &token).await, &token);
     check(signed(&json!({ "alg": "HS512" }), &claims)).await;
     check(signed(&json!({ "alg": "none" }), &claims)).await;
@@ -181,7 +175,7 @@ async fn a_certificate_is_no_shared_secret() {
     use base64::Engine;
     let rsa = public(JwtAlgorithm::Rs256, RSA_CERTIFICATE);
     for secret in [RSA_CERTIFICATE, RSA_KEY] {
-        let mut forged = shared();
+        let mut forged = jwt();
         forged.key = JwtKey::Shared(Secret::new(secret));
         let token = sign_token(&forged, "n", &[], Duration::from_secs(60), now()).unwrap();
         is_invalid(verify(&rsa, &token).await, "HS256 by a certificate");
@@ -226,34 +220,49 @@ fn keys_that_do_not_fit() {
 
 #[tokio::test]
 async fn wrapped_tokens_only_when_configured() {
-    let mut wrapped = shared();
+    let mut wrapped = jwt();
     wrapped.base64_encoded = true;
     let token = sign_token(&wrapped, "n", &[], Duration::from_secs(60), now()).unwrap();
     assert!(verify(&wrapped, &token).await.is_ok());
-    is_invalid(verify(&shared(), &token).await, "wrapped");
+    is_invalid(verify(&jwt(), &token).await, "wrapped");
     is_invalid(verify(&wrapped, &self::token(&json!({ "sub": "n" }))).await, "not wrapped");
 }
 
 #[tokio::test]
 async fn two_keys_at_once() {
-    let mut next = shared();
-    next.key = JwtKey::Shared(Secret::new("the next secret of at least 32 characters"));
-    let encoded = VerifyingKey::shared_base64("dGhlIHRoaXJk", JwtAlgorithm::Hs256).unwrap();
-    let verifier = JwtVerifier::new(&shared()).unwrap().with_key(&next, &next.key).unwrap();
-    let verifier = verifier.with_verifying_key(encoded);
-    let mut third = shared();
-    third.key = JwtKey::Shared(Secret::new("the third"));
-    let mut stranger = shared();
-    stranger.key = JwtKey::Shared(Secret::new("another"));
-    for (config, expected) in [(shared(), true), (next, true), (third, true), (stranger, false)] {
-        let token = sign_token(&config, "n", &[], Duration::from_secs(60), now()).unwrap();
-        assert_eq!(verifier.verify(&token, now()).await.is_ok(), expected);
+    let signed_by = |key: JwtKey| JwtConfig { key, ..jwt() };
+    let next = JwtKey::Shared(Secret::new("the next secret of at least 32 characters"));
+    let changing = JwtConfig { second_key: Some(next.clone()), ..jwt() };
+    let stranger = JwtKey::Shared(Secret::new("another"));
+    for (key, expected) in [(jwt().key, true), (next, true), (stranger, false)] {
+        let token = sign_token(&signed_by(key), "n", &[], Duration::from_secs(60), now()).unwrap();
+        assert_eq!(verify(&changing, &token).await.is_ok(), expected);
     }
+    let sets = JwtConfig {
+        second_key: Some(JwtKey::Public(Secret::new(EC_KEY))),
+        ..public(JwtAlgorithm::Es256, EC_CERTIFICATE)
+    };
+    assert!(verify(&sets, ES256).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_secret_may_be_base64() {
+    use base64::Engine;
+    use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+    let bytes = b"\xfb\xff a secret that is no text \x00";
+    let signer =
+        |text: String| config(JwtAlgorithm::Hs256, JwtKey::SharedBase64(Secret::new(text)));
+    let padded = signer(BASE64_STANDARD.encode(bytes));
+    let token = sign_token(&padded, "n", &[], Duration::from_secs(60), now()).unwrap();
+    assert!(verify(&padded, &token).await.is_ok());
+    assert!(verify(&signer(BASE64_URL_SAFE_NO_PAD.encode(bytes)), &token).await.is_ok());
+    let literal = JwtKey::Shared(Secret::new(BASE64_STANDARD.encode(bytes)));
+    is_invalid(verify(&config(JwtAlgorithm::Hs256, literal), &token).await, "as written");
 }
 
 #[tokio::test]
 async fn made_tokens_are_accepted() {
-    let mut config = shared();
+    let mut config = jwt();
     config.issuer = Some("app.example".into());
     config.audience = vec!["app".into()];
     config.username_claim = "name".into();
@@ -296,9 +305,7 @@ async fn serve(answers: Vec<String>) -> (String, std::sync::Arc<std::sync::atomi
 #[tokio::test]
 async fn key_sets_are_fetched() {
     let (url, asked) = serve(vec![KEY_SET.to_owned(), KEY_SET.to_owned()]).await;
-    let refresh = Duration::from_secs(600);
-    let rsa = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
-    let verifier = JwtVerifier::new(&rsa).unwrap();
+    let verifier = JwtVerifier::new(&key_set(JwtAlgorithm::Rs256, at(url))).unwrap();
     for token in [RS256_R1, RS256] {
         assert_eq!(verifier.verify(token, now()).await.unwrap().id, "nora");
     }
@@ -309,37 +316,87 @@ async fn key_sets_are_fetched() {
     assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
+fn data(file: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(file)
+}
+
+/// A key set over TLS, by a certificate for `localhost` that an authority of the tests' own signed
+/// before its key was thrown away.
+async fn serve_tls() -> String {
+    use rustls_pki_types::pem::PemObject;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let certificate = CertificateDer::from_pem_file(data("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(data("server.key")).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            // A client that does not trust the certificate hangs up here.
+            let Ok(mut socket) = acceptor.accept(socket).await else { continue };
+            let mut request = [0; 1024];
+            let _ = socket.read(&mut request).await;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", KEY_SET.len());
+            let _ = socket.write_all(format!("{head}{KEY_SET}").as_bytes()).await;
+        }
+    });
+    format!("https://localhost:{port}/keys")
+}
+
+#[tokio::test]
+async fn key_sets_over_tls_need_a_trusted_certificate() {
+    let url = serve_tls().await;
+    let place = |ca: Option<&str>| KeySetPlace::Url { url: url.clone(), ca: ca.map(data) };
+    let set = |place| key_set(JwtAlgorithm::Rs256, place);
+    assert_eq!(verify(&set(place(Some("ca.pem"))), RS256_R1).await.unwrap().id, "nora");
+    let unknown = verify(&set(place(None)), RS256_R1).await;
+    assert_eq!(unknown.unwrap_err(), TokenError::Unavailable);
+    let by_address = KeySetPlace::Url {
+        url: url.replace("https://localhost", "http://localhost"),
+        ca: Some(data("ca.pem")),
+    };
+    assert_eq!(verify(&set(by_address), RS256_R1).await.unwrap_err(), TokenError::Unavailable);
+    for file in ["server.key", "none.pem"] {
+        let error = JwtVerifier::new(&set(place(Some(file)))).unwrap_err().to_string();
+        assert!(error.contains(file), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn key_sets_of_files() {
     let path = std::env::temp_dir().join(format!("tailwater-keys-{}.json", std::process::id()));
     std::fs::write(&path, KEY_SET).unwrap();
-    for place in [path.display().to_string(), format!("file://{}", path.display())] {
-        let refresh = Duration::from_secs(60);
-        let key = JwtKey::Jwks { url: place, refresh };
-        assert!(verify(&config(JwtAlgorithm::Es256, key), ES256).await.is_ok());
-    }
+    let file = key_set(JwtAlgorithm::Es256, KeySetPlace::File(path.clone()));
+    assert!(verify(&file, ES256).await.is_ok());
     std::fs::remove_file(&path).unwrap();
+    assert_eq!(verify(&file, ES256).await.unwrap_err(), TokenError::Unavailable);
 }
 
 #[tokio::test]
 async fn without_a_key_set_nothing_can_be_said() {
-    let refresh = Duration::from_secs(600);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/keys", listener.local_addr().unwrap());
     drop(listener);
-    let rsa = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
-    let verifier = JwtVerifier::new(&rsa).unwrap();
+    let verifier = JwtVerifier::new(&key_set(JwtAlgorithm::Rs256, at(url))).unwrap();
     assert_eq!(verifier.verify(RS256, now()).await.unwrap_err(), TokenError::Unavailable);
-    assert!(KeySource::new("ftp://keys.example").is_err());
+    assert!(KeySource::new(&at("ftp://keys.example".to_owned())).is_err());
     let (url, _) = serve(vec!["<html>".to_owned()]).await;
-    let html = config(JwtAlgorithm::Rs256, JwtKey::Jwks { url, refresh });
-    let verifier = JwtVerifier::new(&html).unwrap();
+    let verifier = JwtVerifier::new(&key_set(JwtAlgorithm::Rs256, at(url))).unwrap();
     assert_eq!(verifier.verify(RS256, now()).await.unwrap_err(), TokenError::Unavailable);
 }
 
 #[test]
 fn shows_no_secret() {
-    let config = shared();
+    let config = jwt();
     let verifier = JwtVerifier::new(&config).unwrap();
     assert!(!format!("{config:?} {verifier:?}").contains(SECRET));
 }

@@ -48,25 +48,26 @@ impl JwtVerifier {
             base64_encoded: config.base64_encoded,
             keys: Vec::new(),
         };
-        verifier.with_key(config, &config.key)
+        let verifier = verifier.with_key(config, &config.key)?;
+        match &config.second_key {
+            Some(second) => verifier.with_key(config, second),
+            None => Ok(verifier),
+        }
     }
 
-    /// Lets another key hold as well: the one before, or the one to come.
-    ///
-    /// # Errors
-    /// As [`JwtVerifier::new`].
-    pub fn with_key(self, config: &JwtConfig, key: &JwtKey) -> Result<Self, KeyError> {
+    fn with_key(self, config: &JwtConfig, key: &JwtKey) -> Result<Self, KeyError> {
         match key {
-            JwtKey::Shared(secret) => {
-                let key = VerifyingKey::shared(secret.expose().as_bytes(), config.algorithm)?;
+            JwtKey::Shared(_) | JwtKey::SharedBase64(_) => {
+                let secret = key.secret().ok_or(KeyError::Base64)?;
+                let key = VerifyingKey::shared(&secret, config.algorithm)?;
                 Ok(self.with_verifying_key(key))
             }
             JwtKey::Public(text) => {
                 let key = VerifyingKey::public(text.expose(), config.algorithm)?;
                 Ok(self.with_verifying_key(key))
             }
-            JwtKey::Jwks { url, refresh } => {
-                let source = KeySource::new(url)?;
+            JwtKey::KeySet { place, refresh } => {
+                let source = KeySource::new(place)?;
                 Ok(self.with_key_set(source, *refresh))
             }
         }

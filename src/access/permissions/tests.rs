@@ -8,7 +8,7 @@ use crate::config::{AclConfig, AclSemantics, AclSource};
 
 fn config(semantics: AclSemantics) -> AclConfig {
     let source = AclSource::File("acl.yaml".into());
-    AclConfig { source, root_role: Some("admin".into()), semantics }
+    AclConfig { source, also_file: None, root_role: Some("admin".into()), semantics }
 }
 
 fn permissions(documents: &[Document]) -> Permissions {

@@ -96,8 +96,30 @@ pub(crate) const KEYS: &[Key] = &[
     .example("a secret of at least 32 characters"),
     Key::new("auth.jwt.key_file", Kind::Path, "File that holds `auth.jwt.key`.")
         .example("/run/secrets/jwt_key"),
+    Key::new(
+        "auth.jwt.key_encoding",
+        Kind::Choice(&["text", "base64"]),
+        "Whether the bytes of a shared secret are its text as written, or what the text is the base64 of.",
+    )
+    .default("text"),
+    Key::new(
+        "auth.jwt.second_key",
+        Kind::Secret,
+        "A key of the same kind that holds as well: the one before or the one to come, while keys are changed.",
+    )
+    .example("another secret of at least 32 characters"),
+    Key::new("auth.jwt.second_key_file", Kind::Path, "File that holds `auth.jwt.second_key`.")
+        .example("/run/secrets/jwt_second_key"),
     Key::new("auth.jwt.jwks", Kind::Text, "URL of a JSON Web Key Set, instead of `auth.jwt.key`.")
         .example("https://login.example/.well-known/jwks.json"),
+    Key::new("auth.jwt.jwks_file", Kind::Path, "File that is the key set, instead of a URL.")
+        .example("jwks.json"),
+    Key::new(
+        "auth.jwt.jwks_ca_file",
+        Kind::Path,
+        "PEM file of the certificates to trust for that URL, in place of the machine's.",
+    )
+    .example("/etc/ssl/company-ca.pem"),
     Key::new(
         "auth.jwt.jwks_refresh",
         Kind::Duration { min: 1000, max: 24 * HOUR, off: false },
@@ -209,6 +231,12 @@ pub(crate) const KEYS: &[Key] = &[
     .example("acl.yaml"),
     Key::new("acl.database", Kind::Text, "Database of the permissions.").default("restheart"),
     Key::new("acl.collection", Kind::Text, "Collection of the permissions.").default("acl"),
+    Key::new(
+        "acl.also_file",
+        Kind::Path,
+        "File of permissions that are asked after those of the collection, when none of them matches.",
+    )
+    .example("more-permissions.yaml"),
     Key::new("acl.root_role", Kind::Text, "Role that may do everything, unfiltered.")
         .default("admin")
         .nullable(),

@@ -154,7 +154,10 @@ fn key_and_algorithm_must_agree() {
             }
         }
     };
-    check("algorithm: HS256", "auth.jwt needs auth.jwt.key, auth.jwt.key_file or auth.jwt.jwks");
+    check(
+        "algorithm: HS256",
+        "auth.jwt needs auth.jwt.key, auth.jwt.key_file, auth.jwt.jwks or auth.jwt.jwks_file",
+    );
     check("issuer: a", "auth.jwt needs auth.jwt.key");
     check(&format!("key: {KEY}"), "");
     check(&format!("algorithm: HS1, key: {KEY}"), "auth.jwt.algorithm is `HS1`; it is one of");
@@ -181,6 +184,32 @@ fn key_and_algorithm_must_agree() {
         "auth.jwt.jwks holds public keys, but auth.jwt.algorithm is HS256",
     );
     check("algorithm: RS256, jwks: https://login.example/jwks", "");
+    check("algorithm: RS256, jwks_file: keys.json", "");
+    check(
+        "jwks_file: keys.json",
+        "auth.jwt.jwks_file holds public keys, but auth.jwt.algorithm is",
+    );
+    check(
+        "algorithm: RS256, jwks_file: a.json, jwks: https://l.example",
+        "auth.jwt.jwks contradicts auth.jwt.jwks_file",
+    );
+    check("algorithm: RS256, jwks: https://l.example, jwks_ca_file: ca.pem", "");
+    check(
+        "algorithm: RS256, jwks_file: a.json, jwks_ca_file: ca.pem",
+        "auth.jwt.jwks_ca_file is only for an auth.jwt.jwks that starts with https://",
+    );
+    check(&format!("key: {KEY}, second_key: {KEY}2"), "");
+    check(
+        &format!("key: {KEY}, second_key: {}", pem("PUBLIC KEY")),
+        "auth.jwt.second_key is a PEM",
+    );
+    check(
+        &format!("algorithm: RS256, key: {}, second_key: {KEY}", pem("PUBLIC KEY")),
+        "auth.jwt.second_key does not fit RS256",
+    );
+    check("key_encoding: base64, key: c2VjcmV0IG9mIGVub3VnaCBieXRlcyBmb3IgSFMyNTY", "");
+    check("key_encoding: base64, key: not-base64!", "auth.jwt.key is not base64");
+    check("key_encoding: hex, key: ab", "auth.jwt.key_encoding is `hex`; it is one of");
     check("algorithm: RS256, jwks: ftp://login.example", "auth.jwt.jwks is `ftp://login.example`");
     check(
         &format!("key: {KEY}, jwks: https://l.example"),

@@ -111,12 +111,16 @@ fn every_setting_is_read() {
          admin_listen: 127.0.0.1:1\nentities: a\nposition_key: 0123456789abcdef0123456789abcdef\n";
     let sources = [
         everything_on.to_owned(),
-        "auth: { jwt: { algorithm: RS256, jwks: https://a, issuer: b, audience: c } }".to_owned(),
+        "auth: { jwt: { algorithm: RS256, jwks: https://a, jwks_ca_file: d, issuer: b, audience: c } }"
+            .to_owned(),
+        format!("auth: {{ jwt: {{ key_file: {path}, second_key: e }} }}"),
+        format!("auth: {{ jwt: {{ key_file: {path}, second_key_file: {path} }} }}"),
+        "auth: { jwt: { algorithm: RS256, jwks_file: a } }".to_owned(),
         format!(
             "auth: {{ jwt: {{ key_file: {path} }}, basic: {{ file: a }} }}\nacl: {{ file: a }}"
         ),
         format!("auth: {{ basic: {{ create_user: {{ id: a, password_file: {path} }} }} }}"),
-        format!("position_key_file: {path}"),
+        format!("position_key_file: {path}\nacl: {{ also_file: a }}"),
     ];
     let mut read: BTreeSet<_> = BTreeSet::from(["mongodb.uri_file"]);
     for source in sources {
