@@ -1,5 +1,6 @@
 //! The query string of a stream's URL: which parameters are variables.
 
+use super::var::is_predefined;
 use super::variable_error::VariableError;
 
 /// Query parameters that have a meaning of their own and are therefore never variables. A stream
@@ -54,7 +55,8 @@ impl Parameters {
     /// Sorts decoded query parameters, in order, into variables and `avars`.
     ///
     /// # Errors
-    /// A name given twice (no guess is made which is meant), or one that starts with `@`.
+    /// A name given twice (no guess is made which is meant), or one that starts with `@`. The whole
+    /// name of a server variable is ignored.
     pub fn from_query<'a>(
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, VariableError> {
@@ -62,7 +64,7 @@ impl Parameters {
         for (name, value) in pairs {
             match name {
                 "avars" => parameters.set_avars(value)?,
-                name if RESERVED.contains(&name) => {}
+                name if RESERVED.contains(&name) || is_predefined(name) => {}
                 name => parameters.add(name, value)?,
             }
         }
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn reserved_names_are_never_variables() {
-        for name in RESERVED {
+        for name in RESERVED.iter().chain(&["@user", "@mongoPermissions", "@page", "@skip"]) {
             let parameters = Parameters::from_query([(*name, "x")]).unwrap();
             assert!(parameters.plain.is_empty(), "{name}");
         }
@@ -123,7 +125,7 @@ mod tests {
             vec![("tid", "a"), ("tid", "b")],
             vec![("tid", "a"), ("x", ""), ("tid", "a")],
             vec![("avars", "{}"), ("avars", "{}")],
-            vec![("@user", "x")],
+            vec![("@users", "x")],
             vec![("@user._id", "x")],
             vec![(" @user", "x")],
             vec![("['@user']", "x")],

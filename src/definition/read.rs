@@ -25,6 +25,10 @@ impl StreamDef {
         let Some(document) = element.as_document() else {
             return Err(DefinitionError::new("a stream is a document with `uri` and `stages`"));
         };
+        if document.contains_key("collation") {
+            let reason = "a stream has no collation, text is compared byte for byte; remove it";
+            return Err(DefinitionError::new(reason)).at("collation");
+        }
         let fields = Fields(document);
         let mut def = Self {
             uri: uri(&fields)?,

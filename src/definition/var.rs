@@ -52,6 +52,12 @@ pub(crate) fn is_server(name: &str) -> bool {
     name.starts_with('@')
 }
 
+/// Is this the whole name of a variable that the server binds? Its value always wins, so that what a
+/// client sends under it can be ignored.
+pub(crate) fn is_predefined(name: &str) -> bool {
+    ["@user", "@mongoPermissions"].contains(&name) || is_paging(name)
+}
+
 /// The request's paging, which the server passes on but the client chooses.
 pub(crate) fn is_paging(name: &str) -> bool {
     ["@page", "@pagesize", "@limit", "@skip"].contains(&name)
