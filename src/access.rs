@@ -31,7 +31,7 @@ mod tickets;
 mod variable;
 mod yaml;
 
-pub use self::authenticator::{Authenticator, Realms, Standing};
+pub use self::authenticator::{Authenticator, Realms, StandIn, Standing};
 pub use self::hash::{HashError, MAX_COST, hash_password};
 pub use self::jwt::{JwtVerifier, SignError, sign_token};
 pub use self::origin::{CorsHeaders, Origins, is_preflight};

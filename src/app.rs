@@ -8,18 +8,20 @@ mod positions;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::clients::Clients;
 use crate::{
+    access::StandIn,
     binding::Namespace,
     catalog::Catalog,
     change::Dialect,
     config::{CompatMode, Config, DocumentsConfig, StreamsConfig},
     http::{
-        AppState, ServerLimits, documents::Documents, feeds::Feeds, gate::Gate, rights::Rights,
-        router, serve, state::Shared,
+        AppState, ServerLimits, documents::Documents, feeds::Feeds, gate::Gate, plan,
+        rights::Rights, router, serve, state::Shared,
     },
     hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
     source::MongoSource,
@@ -50,6 +52,21 @@ pub async fn run(
     Ok(())
 }
 
+/// The plan of a stream for somebody, from what MongoDB holds; no service has to run.
+///
+/// # Errors
+/// MongoDB cannot be read, or there is no such stream or user.
+pub async fn explain(config: &Config, path: &str, asked: &StandIn) -> anyhow::Result<Value> {
+    let stop = CancellationToken::new();
+    let _stopped = stop.clone().drop_guard();
+    let app = App::start(config, stop.clone()).await?;
+    app.load_permissions(config).await?;
+    let state = app.state(config, stop, TaskTracker::new());
+    let plan = plan(&state, path, asked).await.map_err(anyhow::Error::msg);
+    app.drain(Duration::ZERO, &TaskTracker::new()).await;
+    plan
+}
+
 struct App {
     clients: Clients,
     hub: Hub,
@@ -71,6 +88,12 @@ impl App {
         Ok(Self { clients, hub, catalog, gate, rights: Rights::default(), feeds })
     }
 
+    /// Reads the permissions once.
+    async fn load_permissions(&self, config: &Config) -> anyhow::Result<()> {
+        let read = access::read_permissions(&self.gate, &self.clients.requests, config).await;
+        read.context("the permissions cannot be read")
+    }
+
     /// Notices changes of users and permissions until `stop`.
     fn watch(&self, config: &Config, stop: CancellationToken) {
         let watch = access::Watch {
@@ -79,6 +102,7 @@ impl App {
             client: self.clients.requests.clone(),
             hub: self.hub.clone(),
             stop,
+            administrators: access::Administrators::of(config),
         };
         Arc::new(watch).start(config);
     }

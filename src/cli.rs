@@ -6,6 +6,7 @@ mod check;
 mod definitions;
 mod dev;
 mod doctor;
+mod explain;
 mod export;
 mod password;
 mod serve;
@@ -45,6 +46,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Watch a stream of a running service, one event a line
     Tail(tail::TailArgs),
+    /// Tell what a stream sends to MongoDB, decides in process and shows, for any user
+    Explain(explain::ExplainArgs),
     /// Print a document that describes the service
     Export(export::ExportArgs),
     /// Sign a token that the configured key verifies
@@ -67,6 +70,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Apply(args) => apply::run(&cli.common, &args).await,
         Command::Doctor(args) => doctor::run(&cli.common, &args).await,
         Command::Tail(args) => tail::run(&cli.common, &args).await,
+        Command::Explain(args) => explain::run(&cli.common, &args).await,
         Command::Export(args) => export::run(&args),
         Command::Token(args) => token::run(&cli.common, &args),
         Command::HashPassword(args) => password::run(&args),

@@ -20,6 +20,8 @@ mod many;
 mod open;
 mod opening;
 mod outgoing;
+mod plans;
+mod reads;
 mod recover;
 mod request;
 pub mod rights;
@@ -35,6 +37,7 @@ mod turn;
 mod visitor;
 mod websocket;
 
+pub use plans::plan;
 pub use router::router;
 pub use server::{ServerLimits, serve};
 pub use state::AppState;

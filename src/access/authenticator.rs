@@ -3,6 +3,7 @@
 mod api_key;
 mod challenge;
 mod password;
+mod stand_in;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::stand_in::StandIn;
 pub use self::standing::Standing;
 use super::credential::{Content, Credential};
 use super::guard::{Guard, Key};

@@ -12,6 +12,7 @@ mod set;
 mod tests;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bson::Document;
@@ -24,7 +25,7 @@ use self::set::PermissionSet;
 use super::principal::Caller;
 use super::request::RequestHead;
 use super::variable::Scope;
-use crate::config::{AclConfig, AclSemantics};
+use crate::config::{AclConfig, AclSemantics, AclSource};
 
 /// All permissions, replaceable while requests are judged.
 ///
@@ -33,6 +34,8 @@ use crate::config::{AclConfig, AclSemantics};
 pub struct Permissions {
     mode: Mode,
     sets: RwLock<Arc<Sets>>,
+    /// Whether those of MongoDB were read at least once.
+    loaded: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -57,12 +60,14 @@ impl Permissions {
     /// Without permissions yet: until some are given only the root role may do something. `None`
     /// is a deployment whose permissions are switched off.
     pub fn new(config: Option<&AclConfig>) -> Self {
-        Self::with_mode(match config {
+        let awaited = config.is_some_and(|acl| matches!(acl.source, AclSource::Mongo { .. }));
+        let mode = match config {
             None => Mode::Nothing,
             Some(acl) => {
                 Mode::Listed { root_role: acl.root_role.clone(), semantics: acl.semantics }
             }
-        })
+        };
+        Self { loaded: AtomicBool::new(!awaited), ..Self::with_mode(mode) }
     }
 
     /// For a service that is told to check nothing.
@@ -71,7 +76,7 @@ impl Permissions {
     }
 
     fn with_mode(mode: Mode) -> Self {
-        Self { mode, sets: RwLock::default() }
+        Self { mode, sets: RwLock::default(), loaded: AtomicBool::new(true) }
     }
 
     /// Puts documents in place of those of MongoDB. One that cannot be used grants nothing and
@@ -79,7 +84,14 @@ impl Permissions {
     pub fn replace(&self, documents: &[Document]) -> Vec<PermissionError> {
         let (set, errors) = PermissionSet::of_documents(documents);
         self.update(|sets| sets.mongo = Arc::new(set));
+        self.loaded.store(true, Ordering::Release);
         errors
+    }
+
+    /// Whether the permissions are known: until they were read, nothing can be decided but for the
+    /// root role.
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.load(Ordering::Acquire)
     }
 
     /// Puts the entries of a YAML text in place of those of the file; otherwise as
@@ -116,18 +128,32 @@ impl Permissions {
         matches!(self.mode, Mode::Everything)
     }
 
+    /// Whether the caller may do everything, whatever the permissions say.
+    pub fn is_root(&self, caller: &Caller) -> bool {
+        match &self.mode {
+            Mode::Everything => true,
+            Mode::Nothing => false,
+            Mode::Listed { root_role, .. } => {
+                root_role.as_ref().is_some_and(|root| caller.roles().contains(root))
+            }
+        }
+    }
+
     /// What the caller may do with this request.
     ///
     /// The same request judged again later, after users or permissions changed, gives an equal
     /// grant exactly when nothing changed for this caller.
     pub fn decide(&self, caller: &Caller, head: &RequestHead, kind: RequestKind) -> Decision {
-        let (root_role, semantics) = match &self.mode {
+        let semantics = match &self.mode {
             Mode::Everything => return Decision::Allow(Grant::everything()),
             Mode::Nothing => return Decision::Deny(Denial::of(caller)),
-            Mode::Listed { root_role, semantics } => (root_role, *semantics),
+            Mode::Listed { semantics, .. } => *semantics,
         };
-        if root_role.as_ref().is_some_and(|root| caller.roles().contains(root)) {
+        if self.is_root(caller) {
             return Decision::Allow(Grant::everything());
+        }
+        if !self.is_loaded() {
+            return Decision::Deny(Denial::NotLoaded);
         }
         let sets = self.sets();
         let selected = sets.in_order().find_map(|set| set.select(caller, head, kind, semantics));

@@ -1,12 +1,11 @@
-use crate::config::{AuthConfig, BasicRealm};
+use crate::binding::{Namespace, Secrets};
+use crate::config::{self, AuthConfig, BasicRealm};
 
 /// What a collection holds that nobody is shown, whatever their permission says: passwords, and
 /// codes that stand for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secrecy {
-    /// Nothing.
-    Open,
-    /// Users: these fields are cut from every document and event, and no filter of a caller may
+    /// Users: these fields are cut from every document and event, and no condition of a caller may
     /// name them.
     Users { prop_password: String },
     /// API keys: only the root role reads them.
@@ -17,30 +16,30 @@ pub enum Secrecy {
 const CODES: [&str; 2] = ["emailVerification", "passwordReset"];
 
 impl Secrecy {
-    pub fn of(config: &AuthConfig, database: &str, collection: &str) -> Self {
-        let is = |namespace: &crate::config::Namespace| {
-            namespace.database == database && namespace.collection == collection
-        };
-        if config.api_keys.as_ref().is_some_and(|keys| is(&keys.namespace)) {
-            return Self::RootOnly;
-        }
-        match config.basic.as_ref().map(|basic| &basic.realm) {
-            Some(BasicRealm::Mongo(realm)) if is(&realm.namespace) => {
-                Self::Users { prop_password: realm.prop_password.clone() }
+    /// The collections of a deployment that hold secrets. What is said first of a collection counts.
+    pub fn of(config: &AuthConfig) -> Vec<(Namespace, Self)> {
+        let namespace = |it: &config::Namespace| Namespace::new(&it.database, &it.collection);
+        let keys =
+            config.api_keys.as_ref().map(|keys| (namespace(&keys.namespace), Self::RootOnly));
+        let users = config.basic.as_ref().and_then(|basic| match &basic.realm {
+            BasicRealm::Mongo(realm) => {
+                Some((namespace(&realm.namespace), Self::users(&realm.prop_password)))
             }
-            _ => Self::Open,
-        }
+            BasicRealm::File(_) => None,
+        });
+        keys.into_iter().chain(users).collect()
     }
 
-    /// Whether a path, dotted, is in or under a field that is kept secret.
-    pub fn hides(&self, path: &str) -> bool {
-        let root = path.split('.').next().unwrap_or(path);
+    /// Of a collection of users.
+    pub(super) fn users(prop_password: &str) -> Self {
+        Self::Users { prop_password: prop_password.to_owned() }
+    }
+
+    /// The fields that are hidden from everybody.
+    pub fn secrets(&self) -> Secrets {
         match self {
-            Self::Open => false,
-            Self::Users { prop_password } => {
-                root == prop_password || CODES.iter().any(|code| root.starts_with(code))
-            }
-            Self::RootOnly => true,
+            Self::Users { prop_password } => Secrets::new(&[prop_password.as_str()], &CODES),
+            Self::RootOnly => Secrets::default(),
         }
     }
 }
@@ -51,15 +50,17 @@ mod tests {
 
     #[test]
     fn hides_passwords_and_codes() {
-        let users = Secrecy::Users { prop_password: "pwd".into() };
-        let check = |path: &str, expected: bool| assert_eq!(users.hides(path), expected, "{path}");
-        check("pwd", true);
-        check("pwd.x", true);
-        check("passwordResetToken", true);
-        check("emailVerification.code", true);
-        check("pwd2", false);
-        check("email", false);
-        check("x.pwd", false);
-        assert!(Secrecy::RootOnly.hides("any") && !Secrecy::Open.hides("pwd"));
+        let users = Secrecy::Users { prop_password: "pwd".into() }.secrets();
+        for (path, hidden) in [
+            ("pwd", true),
+            ("pwd.x", true),
+            ("passwordResetToken", true),
+            ("emailVerification.code", true),
+            ("pwd2", false),
+            ("email", false),
+        ] {
+            assert_eq!(users.hides(path), hidden, "{path}");
+        }
+        assert!(Secrecy::RootOnly.secrets().is_empty());
     }
 }

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use bson::{Document, doc};
 use mongodb::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     access::{
-        Authenticator, JwtVerifier, Origins, Permissions, Realms, TicketKey,
+        Authenticator, JwtVerifier, Origins, Permissions, Realms, Secrecy, TicketKey,
         permissions::mongo::load,
         realm::{
             UserRealm,
@@ -49,7 +50,7 @@ pub(super) fn gate(config: &Config, client: &Client) -> anyhow::Result<Gate> {
         permissions,
         Origins::new(&config.auth.origins),
         config.listen.trusted_proxies.clone(),
-        secrets(&config.auth),
+        Secrecy::of(&config.auth),
         config.auth.ticket_ttl,
     ))
 }
@@ -59,7 +60,11 @@ fn permissions(config: &Config) -> anyhow::Result<Permissions> {
         return Ok(Permissions::everything());
     }
     let permissions = Permissions::new(config.acl.as_ref());
-    if let Some(AclSource::File(path)) = config.acl.as_ref().map(|acl| &acl.source) {
+    let file = config.acl.as_ref().and_then(|acl| match &acl.source {
+        AclSource::File(path) => Some(path),
+        AclSource::Mongo { .. } => acl.also_file.as_ref(),
+    });
+    if let Some(path) = file {
         let errors = permissions.load_file(path).context("the permissions cannot be used")?;
         errors.iter().for_each(|error| tracing::warn!(%error, "a permission grants nothing"));
     }
@@ -79,18 +84,23 @@ fn realms(auth: &AuthConfig, client: &Client) -> anyhow::Result<Realms> {
     Ok(Realms { users, keys, jwt: jwt.context("auth.jwt cannot be used")?.map(Arc::new) })
 }
 
-/// Passwords, which no stream or read ever shows.
-fn secrets(auth: &AuthConfig) -> Option<(Namespace, String)> {
-    match auth.basic.as_ref().map(|basic| &basic.realm) {
-        Some(BasicRealm::Mongo(realm)) => {
-            Some((namespace(&realm.namespace), realm.prop_password.clone()))
-        }
-        _ => None,
-    }
-}
-
 fn namespace(configured: &config::Namespace) -> Namespace {
     Namespace::new(&configured.database, &configured.collection)
+}
+
+/// Reads the permissions of MongoDB once, where they are kept there.
+pub(super) async fn read_permissions(
+    gate: &Gate,
+    client: &Client,
+    config: &Config,
+) -> anyhow::Result<()> {
+    let source = config.acl.as_ref().map(|acl| &acl.source);
+    if let Some(AclSource::Mongo { namespace, .. }) = source {
+        let documents = load(client, namespace).await?;
+        let errors = gate.permissions().replace(&documents);
+        errors.iter().for_each(|error| tracing::warn!(%error, "a permission grants nothing"));
+    }
+    Ok(())
 }
 
 /// Keeps users and permissions current until `stop`.
@@ -100,6 +110,23 @@ pub(super) struct Watch {
     pub(super) client: Client,
     pub(super) hub: Hub,
     pub(super) stop: CancellationToken,
+    pub(super) administrators: Option<Administrators>,
+}
+
+/// Where users with the root role are stored, if they are.
+pub(super) struct Administrators {
+    users: config::Namespace,
+    filter: Document,
+}
+
+impl Administrators {
+    pub(super) fn of(config: &Config) -> Option<Self> {
+        let BasicRealm::Mongo(realm) = &config.auth.basic.as_ref()?.realm else { return None };
+        let root = config.acl.as_ref()?.root_role.as_ref()?;
+        let path = &realm.json_path_roles;
+        let roles = path.strip_prefix("$.").unwrap_or(path);
+        Some(Self { users: realm.namespace.clone(), filter: doc! { roles: { "$eq": root } } })
+    }
 }
 
 impl Watch {
@@ -166,6 +193,15 @@ impl Watch {
         self.rights.review(&self.gate).await;
     }
 
+    /// Whether somebody could make permissions. Only the hint depends on it.
+    async fn has_administrator(&self) -> bool {
+        let Some(administrators) = &self.administrators else { return false };
+        let database = self.client.database(&administrators.users.database);
+        let users = database.collection::<Document>(&administrators.users.collection);
+        let found = users.find_one(administrators.filter.clone()).max_time(POLL).await;
+        matches!(found, Ok(Some(_)))
+    }
+
     /// Until MongoDB answers: what was in place stays meanwhile.
     async fn reload(&self, collection: &config::Namespace) {
         let mut backoff = Backoff::new(Duration::from_millis(200), POLL);
@@ -173,7 +209,7 @@ impl Watch {
             tokio::time::sleep(backoff.wait()).await;
             match load(&self.client, collection).await {
                 Ok(documents) => {
-                    if documents.is_empty() {
+                    if documents.is_empty() && !self.has_administrator().await {
                         tracing::warn!("{FIRST_ADMINISTRATOR}");
                     }
                     let errors = self.gate.permissions().replace(&documents);

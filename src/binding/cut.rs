@@ -12,6 +12,8 @@ use bson::{
 pub struct Cut {
     mode: Mode,
     root: Node,
+    /// Fields at the root whose names begin like this are left out as well.
+    prefixes: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,13 @@ impl Cut {
         Self::of(Mode::Exclude, paths)
     }
 
+    /// Leaves out as well what lies at the root of documents under a name that begins like one of these.
+    #[must_use]
+    pub(super) fn and_prefixes(mut self, prefixes: &[String]) -> Self {
+        self.prefixes = prefixes.to_vec();
+        self
+    }
+
     fn of<'a>(mode: Mode, paths: impl IntoIterator<Item = &'a str>) -> Self {
         let mut root = Node::default();
         for path in paths {
@@ -74,7 +83,7 @@ impl Cut {
                 .fold(&mut root, |node, name| node.inner.entry(name.to_owned()).or_default());
             node.named = true;
         }
-        Self { mode, root }
+        Self { mode, root, prefixes: Vec::new() }
     }
 
     /// Whether only named fields are shown.
@@ -219,6 +228,11 @@ impl Cut {
             Mode::Include => (Fate::Keep, Fate::Drop),
             Mode::Exclude => (Fate::Drop, Fate::Keep),
         };
+        if std::ptr::eq(node, &raw const self.root)
+            && self.prefixes.iter().any(|it| path.starts_with(it))
+        {
+            return Fate::Drop;
+        }
         for name in path.split('.') {
             match node.inner.get(name) {
                 Some(inner) if inner.named => return met,

@@ -3,36 +3,46 @@
 use bson::Document;
 
 use super::{Scope, Selection};
-use crate::definition::{FullDocument, FullDocumentBeforeChange, ResolvedStage, StreamDef};
+use crate::definition::{Bound, FullDocument, FullDocumentBeforeChange, ResolvedStage, StreamDef};
 
 /// What was decided, and why.
 #[derive(Debug, Clone, Default)]
 pub struct Explanation {
     /// Whether every caller and every client of the stream is on this cursor.
     pub shared: bool,
+    /// Who else is on it.
+    pub shared_with: &'static str,
     /// The stages that MongoDB runs.
     pub pipeline: Vec<Document>,
-    /// What is decided in process, in order.
+    /// What is decided in process, in order, and why it is.
     pub in_process: Vec<String>,
     /// What the permission restricts.
     pub scope: Vec<String>,
+    /// What the permission shows, as declared.
+    pub projection: Option<Document>,
     /// What may surprise.
     pub warnings: Vec<String>,
 }
 
+const EVERYBODY: &str = "every client of every stream on this collection that starts with the same \
+    constant stages and asks for the same images, whatever its variables and permission";
+const EQUALS: &str =
+    "only clients whose definition, variables and permission make the same pipeline";
+
 impl Explanation {
     pub(super) fn shared(pipeline: &[Document], steps: &[ResolvedStage], notifies: bool) -> Self {
-        let mut in_process: Vec<_> =
-            steps.iter().map(|step| format!("stage {}", step.stage)).collect();
-        in_process.extend(notifies.then(|| "notify_when".to_owned()));
-        Self { shared: true, pipeline: pipeline.to_vec(), in_process, ..Self::default() }
+        let mut in_process: Vec<_> = steps.iter().map(reasoned).collect();
+        in_process.extend(notifies.then(notify_when));
+        let pipeline = pipeline.to_vec();
+        Self { shared: true, shared_with: EVERYBODY, pipeline, in_process, ..Self::default() }
     }
 
     pub(super) fn own(pipeline: &[Document], why: &str, notifies: bool) -> Self {
         Self {
             shared: false,
+            shared_with: EQUALS,
             pipeline: pipeline.to_vec(),
-            in_process: notifies.then(|| "notify_when".to_owned()).into_iter().collect(),
+            in_process: notifies.then(notify_when).into_iter().collect(),
             warnings: vec![format!(
                 "only equal bindings share this cursor: failed to {why} in process"
             )],
@@ -49,12 +59,18 @@ impl Explanation {
         if let Some(filter) = &scope.read_filter {
             self.scope.push(format!("readFilter {filter}"));
             if self.shared {
-                self.in_process.insert(0, "readFilter, on the raw event".to_owned());
+                let text = "readFilter, on the event as it came: it differs from caller to caller";
+                self.in_process.insert(0, text.to_owned());
             }
         }
         if let Some(projection) = &scope.project_response {
             self.scope.push(format!("projectResponse {projection}"));
-            self.in_process.push("projectResponse".to_owned());
+            self.in_process
+                .push("projectResponse, last: nothing can bring back what it hides".to_owned());
+            self.projection = Some(projection.clone());
+        }
+        if !scope.secrets.is_empty() {
+            self.in_process.push("secrets of users, last: nobody is shown them".to_owned());
         }
         self.warnings.extend(definition.warnings.iter().cloned());
         self.warn_of_images(definition, scope);
@@ -86,4 +102,36 @@ impl Explanation {
             FullDocument::WhenAvailable | FullDocument::Required => {}
         }
     }
+
+    /// The plan as sentences, one a line.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = vec![match self.pipeline.as_slice() {
+            [] => "MongoDB sends every change of the collection".to_owned(),
+            stages => {
+                let stages: Vec<_> = stages.iter().map(ToString::to_string).collect();
+                format!("MongoDB sends what passes {}", stages.join(", "))
+            }
+        }];
+        words.push(format!("its cursor is shared with {}", self.shared_with));
+        words.extend(self.in_process.iter().map(|part| format!("decided in process: {part}")));
+        if self.in_process.is_empty() {
+            words.push("nothing is decided in process".to_owned());
+        }
+        words.extend(self.scope.iter().map(|part| format!("restricted by {part}")));
+        words.extend(self.warnings.iter().map(|warning| format!("mind: {warning}")));
+        words
+    }
+}
+
+fn reasoned(step: &ResolvedStage) -> String {
+    let why = match step.bound_by {
+        Bound::Caller => "it holds values of the caller",
+        Bound::Client => "it holds variables of the client",
+        Bound::Nothing => "it follows what is decided in process, or needs both images",
+    };
+    format!("stage {}: {why}", step.stage)
+}
+
+fn notify_when() -> String {
+    "notify_when: it is each client's own choice".to_owned()
 }

@@ -16,7 +16,7 @@ pub(super) fn check(
     cut: Option<&Cut>,
     scope: &Scope,
 ) -> Result<(), PlanError> {
-    if cut.is_none() && scope.read_filter.is_none() {
+    if cut.is_none() && scope.read_filter.is_none() && scope.secrets.is_empty() {
         return Ok(());
     }
     for stage in stages.iter().filter(|stage| stage.bound_by == Bound::Client) {
@@ -54,9 +54,9 @@ fn judge(path: &str, cut: Option<&Cut>, scope: &Scope) -> Result<(), PlanError> 
         }
         ("fullDocument" | "fullDocumentBeforeChange", "") => false,
         ("fullDocument" | "fullDocumentBeforeChange", inner) => {
-            cut.is_some_and(|cut| cut.hides(inner))
+            cut.is_some_and(|cut| cut.hides(inner)) || scope.secrets.hides(inner)
         }
-        ("updateDescription", _) => cut.is_some(),
+        ("updateDescription", _) => cut.is_some() || !scope.secrets.is_empty(),
         _ => false,
     };
     if hidden { Err(PlanError::Hidden(path.to_owned())) } else { Ok(()) }

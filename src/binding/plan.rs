@@ -15,7 +15,7 @@ use super::{
     boundary::Boundary,
     documents,
     explanation::Explanation,
-    oracle,
+    hiding, oracle,
     outfit::Outfit,
     server_filter,
     steps::{Condition, Step, Steps},
@@ -26,7 +26,7 @@ use crate::{
         BindError, Bound, FullDocument, FullDocumentBeforeChange, NotifyEntry, NotifyWhen,
         ResolvedStage, StreamDef, Variables,
     },
-    query::{ParseOptions, Refusal},
+    query::{ParseOptions, Projection, Refusal},
 };
 
 /// A stream with every variable bound. Exists only when the definition and the permission allow it.
@@ -138,6 +138,9 @@ impl Planner<'_> {
                 Err(refusal) => return Ok(Err(refusal)),
             },
         };
+        if let Some(refusal) = self.copies(&self.stages[..split]) {
+            return Ok(Err(refusal));
+        }
         Ok(self.parse_steps(split).map(|steps| (boundary, steps, split)))
     }
 
@@ -147,6 +150,18 @@ impl Planner<'_> {
             Step::parse(&stage)
         });
         stages.collect::<Result<Vec<_>, _>>().map(Steps::new)
+    }
+
+    /// A stage that computes could copy a hidden field to where nothing looks for it: then what is
+    /// hidden is taken out on the server, before that stage.
+    fn copies(&self, stages: &[ResolvedStage]) -> Option<Refusal> {
+        if self.cut.is_none() && self.scope.secrets.is_empty() {
+            return None;
+        }
+        let computing = stages.iter().filter(|stage| !stage.stage.contains_key("$match"));
+        computing
+            .filter_map(|stage| RawDocumentBuf::try_from(&stage.stage).ok())
+            .find_map(|stage| Projection::parse(&stage).err())
     }
 
     fn looked_up(&self) -> bool {
@@ -174,7 +189,7 @@ impl Planner<'_> {
         if let Some(filter) = &self.scope.read_filter {
             pipeline.push(server_filter::stage(filter).map_err(PlanError::Scope)?);
         }
-        pipeline.extend(self.hiding_stages());
+        pipeline.extend(hiding::stages(self.scope, self.cut.as_ref()));
         pipeline.extend(self.stages.iter().map(|stage| stage.stage.clone()));
         let depends = self.scope.read_filter.is_some()
             || self.stages.iter().any(|stage| stage.bound_by != Bound::Nothing);
@@ -183,30 +198,6 @@ impl Planner<'_> {
         let reshaping = self.outfit(&Steps::default(), &[]);
         let selection = self.selection(None, Steps::default())?;
         self.binding(&pipeline, selection, reshaping, depends, explanation)
-    }
-
-    /// Takes hidden fields out before any stage could copy them elsewhere.
-    fn hiding_stages(&self) -> Vec<Document> {
-        let mut stages = Vec::new();
-        if self.scope.read_filter.is_some() {
-            stages.push(doc! { "$unset": ["updateDescription", "fullDocumentBeforeChange"] });
-        }
-        if let Some(projection) = &self.scope.project_response {
-            let images = ["fullDocument", "fullDocumentBeforeChange"];
-            let under = |image: &str| -> Vec<String> {
-                projection.keys().map(|path| format!("{image}.{path}")).collect()
-            };
-            let paths: Vec<_> = images.iter().flat_map(|image| under(image)).collect();
-            stages.push(doc! { "$unset": "updateDescription" });
-            if self.cut.as_ref().is_some_and(Cut::is_inclusive) {
-                let own = ["operationType", "ns", "to", "documentKey", "clusterTime", "wallTime"];
-                let shown = paths.into_iter().chain(own.map(str::to_owned));
-                stages.push(doc! { "$project": shown.map(|path| (path, Bson::from(1))).collect::<Document>() });
-            } else {
-                stages.push(doc! { "$unset": paths });
-            }
-        }
-        stages
     }
 
     fn selection(&self, boundary: Option<Boundary>, steps: Steps) -> Result<Selection, PlanError> {
@@ -226,8 +217,7 @@ impl Planner<'_> {
         let outfit = Outfit {
             steps: steps.clone(),
             cut: self.cut.clone(),
-            secrets: (!self.scope.secrets.is_empty())
-                .then(|| Cut::excluding(self.scope.secrets.iter().map(String::as_str))),
+            secrets: self.scope.secrets.cut(),
         };
         if outfit.changes_nothing() {
             return None;
@@ -236,7 +226,7 @@ impl Planner<'_> {
         let identity = doc! {
             "stages": stages,
             "projection": self.scope.project_response.clone(),
-            "secrets": self.scope.secrets.clone(),
+            "secrets": self.scope.secrets.identity(),
         };
         let identity = RawDocumentBuf::try_from(&identity).ok()?.into_bytes();
         Some(Reshaping::new(identity, Arc::new(outfit)))

@@ -2,6 +2,8 @@
 
 use bson::Document;
 
+use super::Secrets;
+
 /// The caller's scope on one collection. The default restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scope {
@@ -9,6 +11,6 @@ pub struct Scope {
     pub read_filter: Option<Document>,
     /// The fields that may be read, see [`Cut`](super::Cut).
     pub project_response: Option<Document>,
-    /// Fields that nobody may read, whatever the permission says: hashes of passwords.
-    pub secrets: Vec<String>,
+    /// Fields that nobody may read, whatever the permission says.
+    pub secrets: Secrets,
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use bson::{Array, Bson, Document, doc, oid::ObjectId};
 use clap::Args;
 use mongodb::{Client, options::WriteConcern};
@@ -44,13 +44,9 @@ pub(super) async fn run(common: &CommonArgs, args: &ApplyArgs) -> anyhow::Result
 /// Installs a folder's definitions and names the streams, for `dev`. A missing folder installs nothing.
 pub(super) async fn install(
     client: &Client,
-    folder: &std::path::Path,
+    declared: &[CollectionStreams],
 ) -> anyhow::Result<Vec<String>> {
-    if !folder.is_dir() {
-        bail!("{} is no folder; name one with --definitions", folder.display());
-    }
-    let declared = definitions::read(folder)?;
-    for collection in &declared {
+    for collection in declared {
         Plan::make(client, collection, false).await?.install(client).await?;
     }
     Ok(declared.iter().map(names).collect())

@@ -1,16 +1,20 @@
 //! `tailwater dev`: everything needed to see an event, in one command.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use mongodb::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::{administrator, apply, load, print, report, serve, signals, writer};
+use super::{administrator, apply, definitions, load, print, report, serve, signals, writer};
 use crate::{
     app,
     config::{CommonArgs, Secret},
+    definition::file::CollectionStreams,
     mongod::Mongod,
 };
 
@@ -32,25 +36,35 @@ pub(super) async fn run(common: &CommonArgs, args: &DevArgs) -> anyhow::Result<E
     // Refused before anything is started: the sample data and its writer are nobody else's business.
     let config = load(&common)?;
     config.check_loopback().context("dev serves this machine only")?;
+    let declared = read_definitions(&args.definitions)?;
     let listener = serve::bind(&config).await?;
     report("tailwater: starting MongoDB (the first run fetches it)");
     let mongod = Mongod::builder().data_dir(&args.data).start().await?;
     common.mongodb_uri = Some(Secret::new(mongod.uri()));
-    let outcome = with_mongod(&common, args, listener, &mongod).await;
+    let outcome = with_mongod(&common, args, &declared, listener, &mongod).await;
     mongod.stop().await?;
     report("tailwater: stopped, nothing is left running");
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
+/// Read before anything is started: outside a clone there are none.
+fn read_definitions(folder: &Path) -> anyhow::Result<Vec<CollectionStreams>> {
+    if !folder.is_dir() {
+        bail!("{} is no folder; name one with --definitions", folder.display());
+    }
+    definitions::read(folder)
+}
+
 async fn with_mongod(
     common: &CommonArgs,
     args: &DevArgs,
+    declared: &[CollectionStreams],
     listener: tokio::net::TcpListener,
     mongod: &Mongod,
 ) -> anyhow::Result<()> {
     let config = load(common)?;
     let client = Client::with_uri_str(mongod.uri()).await?;
-    let installed = apply::install(&client, &args.definitions).await?;
+    let installed = apply::install(&client, declared).await?;
     let stop = CancellationToken::new();
     let writing =
         (!args.no_writer).then(|| tokio::spawn(writer::run(client.clone(), stop.clone())));

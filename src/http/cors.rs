@@ -9,13 +9,15 @@ use axum::{
 };
 
 use super::{
+    error::ApiError,
     router::{allowed, host},
     state::AppState,
     target::Target,
 };
 use crate::access::CorsHeaders;
 
-/// Answers `OPTIONS`, which needs no credential, and adds the headers to every other answer.
+/// Answers `OPTIONS`, which needs no credential but an origin that is let in, and adds the headers to
+/// every other answer.
 pub(super) async fn answer(
     State(state): State<AppState>,
     request: Request,
@@ -28,6 +30,11 @@ pub(super) async fn answer(
     };
     let origins = state.0.gate.origins();
     let request = Request::from_parts(parts, body);
+    if request.method() == Method::OPTIONS && !origins.admits(&head) {
+        let mut refused = ApiError::Denied.into_response();
+        add(&mut refused, origins.cors_headers(&head));
+        return refused;
+    }
     if request.method() == Method::OPTIONS {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::OK;

@@ -1,151 +1,124 @@
-//! Reading documents: what the recovery links of streams point at, under the same permission.
+//! Documents from MongoDB, as reads ask for them.
 
-mod find;
-mod id;
 mod query;
 
-use axum::{
-    body::Body,
-    extract::Request,
-    http::{HeaderValue, StatusCode, header},
-    response::Response,
-};
-use bson::{Document, RawDocumentBuf, doc};
+use std::{fmt, time::Duration};
 
-pub use find::Documents;
-use query::ReadQuery;
+use bson::{Document, RawDocumentBuf};
+use futures_util::TryStreamExt;
+use mongodb::{Client, Collection, error::ErrorKind};
 
-use super::{error::ApiError, lookup::require, request::Query, state::AppState};
-use crate::{
-    binding::{Cut, Namespace, Scope},
-    json::{JsonMode, write_document},
-};
+pub(super) use query::{PageLimits, ReadQuery};
 
-/// `GET /<db>/<coll>`: a page of documents, as a JSON array.
-pub(crate) async fn list(
-    state: &AppState,
-    request: Request,
-    namespace: Namespace,
-    scope: &Scope,
-) -> Result<Response, ApiError> {
-    let query = Query::parse(request.uri())?;
-    let mode = query.json_mode()?;
-    let read = ReadQuery::parse(&query, state.0.documents.limits())?;
-    require(state, &namespace).await?;
-    let filter = restricted(read.filter.clone(), scope);
-    let found = state.0.documents.page(&namespace, filter.clone(), &read).await?;
-    let mut response = json(array(&found, &Presenter::of(scope)?, mode)?);
-    if read.count {
-        let total = state.0.documents.count(&namespace, filter).await?;
-        response.headers_mut().insert("x-total-count", HeaderValue::from(total));
-    }
-    Ok(response)
+use super::error::ApiError;
+use crate::binding::Namespace;
+
+/// Reads documents with the client for requests.
+#[derive(Clone)]
+pub struct Documents {
+    client: Client,
+    limits: PageLimits,
+    time_limit: Option<Duration>,
 }
 
-/// `GET /<db>/<coll>/_size`: how many documents match.
-pub(crate) async fn size(
-    state: &AppState,
-    request: Request,
-    namespace: Namespace,
-    scope: &Scope,
-) -> Result<Response, ApiError> {
-    let query = Query::parse(request.uri())?;
-    let read = ReadQuery::parse(&query, state.0.documents.limits())?;
-    require(state, &namespace).await?;
-    let total = state.0.documents.count(&namespace, restricted(read.filter, scope)).await?;
-    Ok(json(format!(r#"{{"_size": {total}}}"#).into_bytes()))
-}
+/// Longest that a read may take when nothing else is configured.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// `GET /<db>/<coll>/<id>`: one document. What the caller may not read does not exist.
-pub(crate) async fn one(
-    state: &AppState,
-    request: Request,
-    namespace: Namespace,
-    text: &str,
-    scope: &Scope,
-) -> Result<Response, ApiError> {
-    let query = Query::parse(request.uri())?;
-    let mode = query.json_mode()?;
-    let id = id::parse(text, query.get("id_type"))?;
-    require(state, &namespace).await?;
-    let filter = restricted(vec![doc! { "_id": id }], scope);
-    let found = state.0.documents.one(&namespace, filter).await?;
-    let missing = || ApiError::NotFound(format!("document {text} does not exist"));
-    let document = found.ok_or_else(missing)?;
-    let tag = document.get_object_id("_etag").ok().map(|tag| tag.to_hex());
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
-    if tag.is_some() && known.map(|known| known.trim_matches('"')) == tag.as_deref() {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        return Ok(response);
-    }
-    let mut body = Vec::new();
-    Presenter::of(scope)?.write(&document, mode, &mut body)?;
-    let mut response = json(body);
-    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    Ok(response)
-}
+/// Most bytes of documents in one page: the rest is on the next one.
+const MAX_PAGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The client's filters and the permission's, all of which must hold.
-fn restricted(mut filters: Vec<Document>, scope: &Scope) -> Document {
-    filters.extend(scope.read_filter.clone());
-    match filters.len() {
-        0 => Document::new(),
-        1 => filters.swap_remove(0),
-        _ => doc! { "$and": filters },
-    }
-}
-
-/// Shows documents as the permission lets them be seen.
-struct Presenter {
-    cuts: Vec<Cut>,
-}
-
-impl Presenter {
-    fn of(scope: &Scope) -> Result<Self, ApiError> {
-        let projection = scope.project_response.as_ref().map(Cut::parse).transpose();
-        let projection = projection.map_err(|error| ApiError::Forbidden(error.to_string()))?;
-        let secrets = (!scope.secrets.is_empty())
-            .then(|| Cut::excluding(scope.secrets.iter().map(String::as_str)));
-        Ok(Self { cuts: projection.into_iter().chain(secrets).collect() })
+impl Documents {
+    /// `time_limit` bounds each read on the server.
+    pub fn new(client: Client, default: usize, most: usize, time_limit: Option<Duration>) -> Self {
+        Self { client, limits: PageLimits { default, most }, time_limit }
     }
 
-    fn write(
+    pub(in crate::http) fn limits(&self) -> PageLimits {
+        self.limits
+    }
+
+    pub(in crate::http) async fn page(
         &self,
-        document: &RawDocumentBuf,
-        mode: JsonMode,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ApiError> {
-        let unreadable = || ApiError::Unprocessable("the stored document is malformed".to_owned());
-        let mut shown = document.clone();
-        for cut in &self.cuts {
-            shown = cut.document(&shown).ok_or_else(unreadable)?;
+        namespace: &Namespace,
+        filter: Document,
+        read: &ReadQuery,
+    ) -> Result<Vec<RawDocumentBuf>, ApiError> {
+        let collection = self.collection(namespace);
+        let limit = i64::try_from(read.pagesize).unwrap_or(i64::MAX);
+        if limit == 0 {
+            return Ok(Vec::new());
         }
-        write_document(&shown, mode, out).map_err(|_| unreadable())
+        let mut find = collection.find(filter).limit(limit).skip(read.skip);
+        find = find.max_time(self.time_limit.unwrap_or(PATIENCE));
+        if !read.sort.is_empty() {
+            find = find.sort(read.sort.clone());
+        }
+        if !read.keys.is_empty() {
+            find = find.projection(read.keys.clone());
+        }
+        let mut cursor = find.await.map_err(refusal)?;
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        while let Some(document) = cursor.try_next().await.map_err(refusal)? {
+            bytes += document.as_bytes().len();
+            if bytes > MAX_PAGE_BYTES {
+                let message = "the page is too large; ask for a smaller pagesize";
+                return Err(ApiError::BadRequest(message.to_owned()));
+            }
+            found.push(document);
+        }
+        Ok(found)
+    }
+
+    pub(in crate::http) async fn count(
+        &self,
+        namespace: &Namespace,
+        filter: Document,
+    ) -> Result<u64, ApiError> {
+        let collection = self.collection(namespace);
+        let counting = collection.count_documents(filter);
+        counting.max_time(self.time_limit.unwrap_or(PATIENCE)).await.map_err(refusal)
+    }
+
+    pub(in crate::http) async fn one(
+        &self,
+        namespace: &Namespace,
+        filter: Document,
+    ) -> Result<Option<RawDocumentBuf>, ApiError> {
+        let collection = self.collection(namespace);
+        let finding = collection.find_one(filter);
+        finding.max_time(self.time_limit.unwrap_or(PATIENCE)).await.map_err(refusal)
+    }
+
+    fn collection(&self, namespace: &Namespace) -> Collection<RawDocumentBuf> {
+        self.client.database(&namespace.db).collection(&namespace.coll)
     }
 }
 
-fn array(
-    found: &[RawDocumentBuf],
-    presenter: &Presenter,
-    mode: JsonMode,
-) -> Result<Vec<u8>, ApiError> {
-    let mut out = vec![b'['];
-    for (index, document) in found.iter().enumerate() {
-        if index > 0 {
-            out.extend_from_slice(b", ");
+/// A command that MongoDB refuses is the client's fault; anything else is not.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+fn refusal(error: mongodb::error::Error) -> ApiError {
+    match error.kind.as_ref() {
+        ErrorKind::Command(command) if command.code == 13 => ApiError::Unavailable(
+            "the service's MongoDB user may not read this collection; grant it find on it"
+                .to_owned(),
+        ),
+        ErrorKind::Command(command) if command.code == 50 => ApiError::BadRequest(
+            "the read took too long; use a filter that an index serves".to_owned(),
+        ),
+        ErrorKind::Command(command) if !is_passing(command.code) => {
+            ApiError::BadRequest(format!("MongoDB refuses the read: {}", command.message))
         }
-        presenter.write(document, mode, &mut out)?;
+        _ => ApiError::Unavailable("MongoDB is not available".to_owned()),
     }
-    out.push(b']');
-    Ok(out)
 }
 
-fn json(body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    let json = HeaderValue::from_static("application/json; charset=UTF-8");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
+/// Codes of elections and shutdowns: trying again helps.
+fn is_passing(code: i32) -> bool {
+    matches!(code, 6 | 7 | 89 | 91 | 189 | 9001 | 10107 | 11600 | 11602 | 13435 | 13436)
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Documents").field("limits", &self.limits).finish_non_exhaustive()
+    }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::http::request::Parts;
-use bson::{Bson, Document};
+use bson::{Bson, Document, doc};
 
 use super::{
     error::ApiError, head, router::host, state::AppState, target::Target, websocket::handshake,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Origins, Permissions, ProjectResponse,
-        Refusal, RequestHead, RequestKind, Standing, Ticket,
+        Refusal, RequestHead, RequestKind, Secrecy, StandIn, Standing, Ticket,
     },
     binding::{Namespace, Scope},
     config::TrustedProxies,
@@ -27,8 +27,8 @@ pub struct Gate {
     permissions: Permissions,
     origins: Origins,
     proxies: TrustedProxies,
-    /// The collection of users and its property that nobody may read.
-    secrets: Option<(Namespace, String)>,
+    /// Collections that hold what nobody is shown.
+    secrecy: Vec<(Namespace, Secrecy)>,
     ticket_ttl: Duration,
 }
 
@@ -61,16 +61,16 @@ pub(crate) struct Decided {
 }
 
 impl Gate {
-    /// `secrets` names what is never shown: the property of passwords in the collection of users.
+    /// `secrecy` names what is never shown, by collection.
     pub fn new(
         authenticator: Authenticator,
         permissions: Permissions,
         origins: Origins,
         proxies: TrustedProxies,
-        secrets: Option<(Namespace, String)>,
+        secrecy: Vec<(Namespace, Secrecy)>,
         ticket_ttl: Duration,
     ) -> Self {
-        Self { authenticator, permissions, origins, proxies, secrets, ticket_ttl }
+        Self { authenticator, permissions, origins, proxies, secrecy, ticket_ttl }
     }
 
     /// The permissions, to be replaced when they change.
@@ -130,6 +130,9 @@ impl Gate {
             Decision::Deny(Denial::Unauthenticated) => {
                 Err(ApiError::Unauthorized(self.authenticator.challenges(&head)))
             }
+            Decision::Deny(denial @ Denial::NotLoaded) => {
+                Err(ApiError::Unavailable(denial.to_string()))
+            }
             Decision::Deny(denial) => {
                 log_denial(&denial);
                 Err(ApiError::Denied)
@@ -151,11 +154,11 @@ impl Gate {
 
     /// What a grant lets its caller see of a collection.
     pub(crate) fn scope(&self, grant: &Grant, namespace: &Namespace) -> Scope {
-        let secret = self.secrets.as_ref().filter(|(users, _)| users == namespace);
+        let closed = self.is_closed(grant, namespace).then(|| doc! { "_id": { "$in": [] } });
         Scope {
-            read_filter: grant.read_filter.clone(),
+            read_filter: closed.or_else(|| grant.read_filter.clone()),
             project_response: grant.project_response.as_ref().map(projection),
-            secrets: secret.map(|(_, property)| property.clone()).into_iter().collect(),
+            secrets: self.secrecy(namespace).map(Secrecy::secrets).unwrap_or_default(),
         }
     }
 
@@ -168,6 +171,25 @@ impl Gate {
             Standing::Ended => Err(Some(Change::Ended)),
             Standing::Unknown => Err(None),
         }
+    }
+
+    /// Whether a collection is for the root role only, and this is another.
+    fn is_closed(&self, grant: &Grant, namespace: &Namespace) -> bool {
+        self.secrecy(namespace) == Some(&Secrecy::RootOnly) && !grant.root
+    }
+
+    fn secrecy(&self, namespace: &Namespace) -> Option<&Secrecy> {
+        let named = self.secrecy.iter().find(|(named, _)| named == namespace);
+        named.map(|(_, secrecy)| secrecy)
+    }
+
+    /// Refuses what a permission alone cannot open.
+    pub(crate) fn guard(&self, admitted: Admitted, target: &Target) -> Result<Admitted, ApiError> {
+        let is_closed = |namespace| self.is_closed(&admitted.grant, namespace);
+        if target.namespace().is_some_and(is_closed) {
+            return Err(ApiError::Denied);
+        }
+        Ok(admitted)
     }
 
     /// What of an open session's rights is left: `None`, they are what they were.
@@ -194,6 +216,17 @@ impl Gate {
         let issued =
             self.authenticator.tickets().issue(path, principal, self.ticket_ttl, SystemTime::now());
         issued.map_err(|error| ApiError::BadRequest(format!("no ticket can be made: {error}")))
+    }
+
+    /// Whom an administrator asks about.
+    pub(crate) async fn stand_in(&self, asked: &StandIn) -> Result<Caller, ApiError> {
+        let found = self.authenticator.stand_in(asked).await?;
+        found.ok_or_else(|| {
+            let name = &asked.user;
+            ApiError::NotFound(format!(
+                "user {name} does not exist; give the roles of a token's user"
+            ))
+        })
     }
 
     pub(crate) fn challenges(&self, head: &RequestHead) -> Vec<String> {
@@ -243,7 +276,28 @@ impl AppState {
     ) -> Result<Admitted, ApiError> {
         let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
         let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
-        self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)
+        let admitted = self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)?;
+        self.0.gate.guard(admitted, &target)
+    }
+
+    /// The same for a caller who is only asked about; the inner error is the reason, which nobody but an
+    /// administrator is told.
+    pub(crate) fn judge(
+        &self,
+        parts: &Parts,
+        caller: Caller,
+        uri: &axum::http::Uri,
+        kind: RequestKind,
+    ) -> Result<Result<Admitted, String>, ApiError> {
+        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
+        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+        let head = head.with_resource(resource(&target));
+        let admitted = match self.0.gate.permissions.decide(&caller, &head, kind) {
+            Decision::Allow(grant) => Admitted { caller, grant, head, kind, reviews: 0 },
+            Decision::Deny(denial) => return Ok(Err(denial.to_string())),
+        };
+        let closed = "only the root role reads the collection of API keys";
+        Ok(self.0.gate.guard(admitted, &target).map_err(|_| closed.to_owned()))
     }
 
     /// Lets a request for a target in, or not.
@@ -252,7 +306,7 @@ impl AppState {
         let head = self.0.gate.head(parts)?.with_resource(resource(target));
         let reads = parts.method == axum::http::Method::GET;
         let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
-        Ok(admitted.since(reviews))
+        Ok(self.0.gate.guard(admitted, target)?.since(reviews))
     }
 }
 
@@ -296,7 +350,7 @@ fn log_denial(denial: &Denial) {
         Denial::Broken { .. } | Denial::Unbound { .. } => {
             tracing::warn!(%denial, "a request is denied");
         }
-        Denial::Unauthenticated | Denial::Forbidden => {
+        Denial::Unauthenticated | Denial::Forbidden | Denial::NotLoaded => {
             tracing::debug!(%denial, "a request is denied");
         }
     }

@@ -21,6 +21,9 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     if state.0.draining.is_cancelled() {
         return not_ready("the service is shutting down");
     }
+    if !state.0.gate.permissions().is_loaded() {
+        return not_ready("the permissions have not been read yet");
+    }
     match state.0.hub.check_source().await {
         Ok(()) => Json(json!({ "status": "ready" })).into_response(),
         Err(error) => not_ready(&error.to_string()),

@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    bare_socket, collections, cors, documents, error::ApiError, explain, feeds, health, many, open,
+    bare_socket, collections, cors, error::ApiError, explain, feeds, health, many, open, reads,
     state::AppState, streams, target::Target, tickets,
 };
 
@@ -62,13 +62,13 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
             collections::meta(state, request, namespace).await
         }
         (&Method::GET, Target::Collection(namespace)) => {
-            documents::list(state, request, namespace, &scope).await
+            reads::list(state, request, namespace, &scope).await
         }
         (&Method::GET, Target::Size(namespace)) => {
-            documents::size(state, request, namespace, &scope).await
+            reads::size(state, request, namespace, &scope).await
         }
         (&Method::GET, Target::Document(namespace, id)) => {
-            documents::one(state, request, namespace, &id, &scope).await
+            reads::one(state, request, namespace, &id, &scope).await
         }
         (&Method::PUT, Target::Collection(namespace)) => {
             collections::put(state, request, namespace).await

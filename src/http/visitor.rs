@@ -85,6 +85,7 @@ impl Visitor {
             return Err(ApiError::Denied);
         }
         let admitted = state.0.gate.decide(self.caller.clone(), head, RequestKind::Stream)?;
+        let admitted = state.0.gate.guard(admitted, &target)?;
         let Target::Stream(namespace, name) = target else {
             return Err(ApiError::BadRequest("the path names no stream".to_owned()));
         };

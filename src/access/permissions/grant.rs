@@ -38,6 +38,9 @@ pub enum Denial {
     /// Nobody is known to be calling, and no permission is for strangers: `401`.
     #[error("no permission lets strangers do this")]
     Unauthenticated,
+    /// The permissions are not known yet: `503`.
+    #[error("the permissions have not been read yet")]
+    NotLoaded,
     /// No permission matches: `403`.
     #[error("no permission of this caller matches")]
     Forbidden,

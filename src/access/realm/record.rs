@@ -4,6 +4,8 @@ use bson::{Bson, Document};
 
 use super::{ApiKey, StoredPassword, User};
 use crate::access::properties;
+use crate::access::secrecy::Secrecy;
+use crate::binding::Secrets;
 use crate::config::{ApiKeysConfig, MongoRealm, Secret};
 
 /// Which fields of a user's document mean what.
@@ -13,6 +15,8 @@ pub struct UserShape {
     roles: String,
     is_hashed: bool,
     database: String,
+    /// Codes that were mailed to the user: not even its own streams show them.
+    secrets: Secrets,
 }
 
 /// Which fields of a key's document mean what.
@@ -42,6 +46,7 @@ impl UserShape {
             roles: path.strip_prefix("$.").unwrap_or(path).to_owned(),
             is_hashed: realm.bcrypt_hashed_password,
             database: realm.namespace.database.clone(),
+            secrets: Secrecy::users(&realm.prop_password).secrets(),
         }
     }
 
@@ -60,6 +65,8 @@ impl UserShape {
             Some(Bson::Array(roles)) => texts(roles),
             Some(_) => return Err(UserProblem::Roles),
         };
+        let mut document: Document =
+            document.into_iter().filter(|(name, _)| !self.secrets.hides(name)).collect();
         document.insert("authDb", self.database.clone());
         let password = match self.is_hashed {
             true => StoredPassword::Hash(Secret::new(password)),
@@ -131,7 +138,7 @@ mod tests {
     #[test]
     fn reads_users() {
         let user = shape("$.roles")
-            .read(doc! { "_id": "n", "password": "$2a$", "roles": ["b", 1, "a"], "x": 1 })
+            .read(doc! { "_id": "n", "password": "$2a$", "roles": ["b", 1, "a"], "x": 1, "passwordResetCode": 1 })
             .unwrap();
         assert_eq!(user.roles, ["b", "a"]);
         let properties = doc! { "_id": "n", "roles": ["b", 1, "a"], "x": 1, "authDb": "people" };

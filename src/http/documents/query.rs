@@ -10,7 +10,7 @@ use crate::{
 
 /// How many documents a page may hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PageLimits {
+pub(in crate::http) struct PageLimits {
     /// When the client names no number.
     pub default: usize,
     /// At most.
@@ -19,22 +19,22 @@ pub(super) struct PageLimits {
 
 /// A read, decoded and bounded.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ReadQuery {
+pub(in crate::http) struct ReadQuery {
     /// All of which must hold.
-    pub(super) filter: Vec<Document>,
-    pub(super) sort: Document,
-    pub(super) keys: Document,
-    pub(super) pagesize: usize,
-    pub(super) skip: u64,
+    pub(in crate::http) filter: Vec<Document>,
+    pub(in crate::http) sort: Document,
+    pub(in crate::http) keys: Document,
+    pub(in crate::http) pagesize: usize,
+    pub(in crate::http) skip: u64,
     /// Whether the total is asked for.
-    pub(super) count: bool,
+    pub(in crate::http) count: bool,
 }
 
 /// Operators that run code.
 const FORBIDDEN: [&str; 3] = ["$where", "$function", "$accumulator"];
 
 impl ReadQuery {
-    pub(super) fn parse(query: &Query, limits: PageLimits) -> Result<Self, ApiError> {
+    pub(in crate::http) fn parse(query: &Query, limits: PageLimits) -> Result<Self, ApiError> {
         let page = number(query, "page", 1, 1, u64::MAX)?;
         let pagesize = number(query, "pagesize", limits.default as u64, 0, limits.most as u64)?;
         let mut filter = Vec::new();
