@@ -1,5 +1,19 @@
 //! Who is calling, what they may see, and one cursor for all of them.
 
+mod authentication;
+mod deployment;
+mod explain;
+mod hidden_fields;
+mod operators;
+mod origins;
+mod permissions;
+mod predicates;
+mod read_scope;
+mod scoped_streams;
+mod sessions;
+mod side_by_side;
+mod tokens;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
 use tailwater::access::hash_password;

@@ -58,6 +58,24 @@ impl TestApp {
         Self::run(listener, &mongod::shared_uri().await, db, &auth).await
     }
 
+    /// With a configuration of the test's own, in which `{db}` stands for its database; ready to decide.
+    pub(crate) async fn closed(db: Database, yaml: &str) -> Self {
+        let yaml = yaml.replace("{db}", db.name());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let app = Self::run(listener, &mongod::shared_uri().await, db, &yaml).await;
+        super::eventually("the service is ready", async || {
+            app.get("/_/health/ready").await.status == 200
+        })
+        .await;
+        app
+    }
+
+    /// With a configuration of the test's own, in front of a MongoDB that does not answer.
+    pub(crate) async fn away(uri: &str, db: Database, yaml: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::run(listener, uri, db, yaml).await
+    }
+
     /// In front of any MongoDB, also one that does not answer.
     pub(crate) async fn at(uri: &str, db: Database, yaml: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -7,7 +7,11 @@ use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_tungstenite::{
     WebSocketStream, client_async,
-    tungstenite::{Error, Message, client::IntoClientRequest, http::Request},
+    tungstenite::{
+        Error, Message,
+        client::IntoClientRequest,
+        http::{HeaderName, Request},
+    },
 };
 
 use super::PATIENCE;
@@ -34,6 +38,17 @@ impl Socket {
         Self::over(socket, path, protocol).await
     }
 
+    /// With headers, and without a subprotocol.
+    pub(crate) async fn with(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
+        let socket = TcpStream::connect(address).await.unwrap();
+        let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        Self::begin(socket, request, None).await.unwrap()
+    }
+
     /// Over a connection that is there already.
     pub(crate) async fn over(
         socket: TcpStream,
@@ -42,7 +57,7 @@ impl Socket {
     ) -> Result<Self, Error> {
         let address = socket.peer_addr().unwrap();
         let request = format!("ws://{address}{path}").into_client_request().unwrap();
-        Self::with(socket, request, protocol).await
+        Self::begin(socket, request, protocol).await
     }
 
     /// As somebody, by an `Authorization` header.
@@ -55,10 +70,10 @@ impl Socket {
         let socket = TcpStream::connect(address).await.unwrap();
         let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
         request.headers_mut().insert("authorization", authorization.parse().unwrap());
-        Self::with(socket, request, protocol).await
+        Self::begin(socket, request, protocol).await
     }
 
-    async fn with(
+    async fn begin(
         socket: TcpStream,
         mut request: Request<()>,
         protocol: Option<&str>,
