@@ -6,6 +6,7 @@ mod check;
 mod definitions;
 mod dev;
 mod doctor;
+mod entities;
 mod explain;
 mod export;
 mod password;

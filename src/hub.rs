@@ -22,6 +22,7 @@ pub mod subscription;
 mod turns;
 
 pub use close::CloseReason;
+pub use feed::Observer;
 pub use history::HistoryLimits;
 pub use item::{Item, Reset, Skipped, Status, Tail};
 pub use mailbox::CloseHandle;

@@ -7,7 +7,7 @@ use bson::{Array, Bson, Document, doc, oid::ObjectId};
 use clap::Args;
 use mongodb::{Client, options::WriteConcern};
 
-use super::{definitions, load, print};
+use super::{definitions, entities, load, print};
 use crate::{
     catalog::{PROPERTIES, properties_id, streams_of},
     config::CommonArgs,
@@ -17,7 +17,8 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
     /// Folder of definitions (YAML or JSON)
-    folder: PathBuf,
+    #[arg(required_unless_present = "entities")]
+    folder: Option<PathBuf>,
     /// Say what would change, change nothing
     #[arg(long)]
     dry_run: bool,
@@ -28,7 +29,12 @@ pub(super) struct ApplyArgs {
 
 pub(super) async fn run(common: &CommonArgs, args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let config = load(common)?;
-    let declared = definitions::read(&args.folder)?;
+    let declared = match &args.folder {
+        Some(folder) => definitions::read(folder)?,
+        None => Vec::new(),
+    };
+    // Pre-images cost storage: only a folder that is named here switches them on.
+    let entities = common.entities.as_deref().map(entities::read).transpose()?;
     let client = Client::with_uri_str(config.mongodb.uri.expose()).await?;
     for collection in &declared {
         let plan = Plan::make(&client, collection, args.prune).await?;
@@ -36,6 +42,9 @@ pub(super) async fn run(common: &CommonArgs, args: &ApplyArgs) -> anyhow::Result
         if !args.dry_run {
             plan.install(&client).await?;
         }
+    }
+    if let Some(entities) = &entities {
+        entities::apply(&client, entities, args.dry_run).await?;
     }
     client.shutdown().await;
     Ok(ExitCode::SUCCESS)

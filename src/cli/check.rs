@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 
-use super::{definitions, load, print, report};
+use super::{definitions, entities, load, print, report};
 use crate::{
     config::{CommonArgs, Config},
     definition::{StreamDef, VariableUse, file::CollectionStreams},
@@ -21,11 +21,25 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(common: &CommonArgs, args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut sound = true;
+    // A folder that is named is looked at also when the rest of the configuration is wrong.
+    let mut declared = common.entities.clone();
     match load(common) {
-        Ok(config) => print(&effective(&config)),
+        Ok(config) => {
+            print(&effective(&config));
+            declared = config.entities.clone();
+        }
         Err(error) => {
             report(&format!("error: {error}"));
             sound = false;
+        }
+    }
+    if let Some(folder) = &declared {
+        match entities::read(folder) {
+            Ok(found) => print(&entities::describe(folder, &found)),
+            Err(error) => {
+                report(&format!("error: {error}"));
+                sound = false;
+            }
         }
     }
     for folder in &args.folders {

@@ -10,6 +10,16 @@ use crate::definition::file::{self, CollectionStreams};
 #[error("{0} in the definitions of {1}")]
 pub(super) struct Invalid(String, String);
 
+impl Invalid {
+    pub(super) fn new(errors: usize, folder: &Path) -> Self {
+        let count = match errors {
+            1 => "1 error".to_owned(),
+            several => format!("{several} errors"),
+        };
+        Self(count, folder.display().to_string())
+    }
+}
+
 /// Reads a folder. Prints every error and warning with its place.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CollectionStreams>> {
     match file::load(folder) {
@@ -21,11 +31,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CollectionStreams>> {
         }
         Err(notes) => {
             notes.iter().for_each(|note| report(&format!("error: {note}")));
-            let count = match notes.len() {
-                1 => "1 error".to_owned(),
-                several => format!("{several} errors"),
-            };
-            Err(Invalid(count, folder.display().to_string()).into())
+            Err(Invalid::new(notes.len(), folder).into())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bson::{Bson, RawDocument, doc};
+use bson::{Bson, doc};
 
 use super::{
     EntityDef, Feed, FeedError, Part, Print, Publication, Registered, Rendition, print::Printed,
@@ -94,6 +94,11 @@ impl Bundle {
         self.strands.iter().any(|strand| events(strand) > 1)
     }
 
+    /// The entities of the feeds.
+    pub fn entities(&self) -> impl Iterator<Item = &Arc<EntityDef>> {
+        self.strands.iter().map(|strand| &strand.rendition.entity)
+    }
+
     /// The collections of the feeds, each once.
     pub fn collections(&self) -> Vec<&Namespace> {
         let mut found: Vec<&Namespace> = Vec::new();
@@ -110,7 +115,7 @@ impl Bundle {
     pub fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered) -> Told {
         let mut told = Told::default();
         let images = Images::of(event).ok();
-        for strand in self.strands.iter().filter(|strand| strand.is_about(event)) {
+        for strand in self.strands.iter().filter(|strand| strand.rendition.entity.is_about(event)) {
             let view = match &strand.selection {
                 None => Some(view),
                 Some(selection) => images.as_ref().and_then(|images| selection.judge(images)),
@@ -124,21 +129,17 @@ impl Bundle {
 }
 
 impl Strand {
-    fn is_about(&self, event: &ChangeEvent) -> bool {
-        let Namespace { db, coll } = &self.rendition.entity.namespace;
-        let ns = event.raw().get_document("ns").ok();
-        let is = |name: &str, wanted: &str| {
-            ns.is_some_and(|ns: &RawDocument| ns.get_str(name).is_ok_and(|found| found == wanted))
-        };
-        is("db", db) && is("coll", coll)
-    }
-
     fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered, told: &mut Told) {
-        let earlier = self.before.iter().filter_map(|entity| published(entity, event, 0, reader));
+        let earlier = self
+            .before
+            .iter()
+            .filter_map(|entity| Publication::shared(entity, event, 0, reader.all()));
         let first: usize = earlier.map(|publication| publication.published.len()).sum();
         let first = u32::try_from(first).unwrap_or(u32::MAX);
         let entity = &self.rendition.entity;
-        let Some(publication) = published(entity, event, first, reader) else { return };
+        let Some(publication) = Publication::shared(entity, event, first, reader.all()) else {
+            return;
+        };
         let printed = Printed::of(&self.rendition, event, &publication, view, first);
         told.add(&printed);
         told.last = publication.published.last().map_or(told.last, |last| last.ordinal);
@@ -153,41 +154,6 @@ impl Told {
         self.withheld += printed.withheld;
         self.unshowable += printed.unshowable;
         self.filtered += printed.filtered;
-    }
-}
-
-/// What a change is for an entity, decided once for all readers.
-fn published(
-    entity: &Arc<EntityDef>,
-    event: &ChangeEvent,
-    first: u32,
-    reader: &Registered,
-) -> Option<Arc<Publication>> {
-    type Decided = (Arc<EntityDef>, u32, Option<Arc<Publication>>);
-    let decide = || {
-        let publication = Publication::of(entity, event);
-        if let Some(publication) = &publication {
-            // Numbered otherwise, they are the same events.
-            reader.count_published(if first == 0 { publication.published.len() } else { 0 });
-            log_withheld(entity, publication);
-        }
-        let publication = publication.map(|it| Arc::new(it.numbered_from(first)));
-        (entity.clone(), first, publication)
-    };
-    let same = |(known, from, _): &Decided| *from == first && is_same(known, entity);
-    event.memo().recall(same, decide).2.clone()
-}
-
-fn is_same(one: &Arc<EntityDef>, other: &Arc<EntityDef>) -> bool {
-    Arc::ptr_eq(one, other) || one == other
-}
-
-fn log_withheld(entity: &EntityDef, publication: &Publication) {
-    for withheld in &publication.withheld {
-        tracing::warn!(
-            entity = %entity.name, event = %withheld.event, reason = %withheld.reason,
-            "an event is withheld"
-        );
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{EventDef, Field, Operations, Origin, Payload};
 use crate::{
     binding::{Cut, Namespace},
+    change::ChangeEvent,
     envelope::AvroSchema,
 };
 
@@ -55,6 +56,13 @@ impl EntityDef {
     /// Operations that some event is declared for.
     pub fn operations(&self) -> Operations {
         self.events.iter().fold(Operations::NONE, |all, event| all.or(event.operations))
+    }
+
+    /// Whether a change is one of its collection.
+    pub fn is_about(&self, event: &ChangeEvent) -> bool {
+        let Ok(ns) = event.raw().get_document("ns") else { return false };
+        let is = |name: &str, wanted: &str| ns.get_str(name).is_ok_and(|found| found == wanted);
+        is("coll", &self.namespace.coll) && is("db", &self.namespace.db)
     }
 
     /// Why its collection should record pre-images, if it should.

@@ -1,8 +1,12 @@
 //! What a change means for an entity, whoever reads: decided once, from the whole change.
 
+use std::sync::Arc;
+
 use bson::{DateTime, RawDocument};
 
-use super::{EntityDef, EventDef, Facts, Field, Operation, Undecided, Withheld, WithheldReason};
+use super::{
+    EntityDef, EventDef, Facts, Field, Operation, Subscribers, Undecided, Withheld, WithheldReason,
+};
 use crate::{
     change::{ChangeEvent, View},
     envelope::plain,
@@ -64,15 +68,47 @@ impl Publication {
         Some(publication)
     }
 
+    /// What a change is for an entity, decided once for all readers and kept with the change. Its
+    /// events are numbered from `first`: those before them are another entity's.
+    pub(super) fn shared(
+        entity: &Arc<EntityDef>,
+        event: &ChangeEvent,
+        first: u32,
+        subscribers: &Subscribers,
+    ) -> Option<Arc<Self>> {
+        type Decided = (Arc<EntityDef>, u32, Option<Arc<Publication>>);
+        let same = |(known, from, _): &Decided| {
+            *from == first && (Arc::ptr_eq(known, entity) || known == entity)
+        };
+        let decided = event.memo().recall(same, || {
+            let publication = Self::of(entity, event);
+            // Numbered otherwise, they are the same events.
+            if let Some(publication) = publication.as_ref().filter(|_| first == 0) {
+                subscribers.count_published(publication.published.len());
+                publication.log_withheld(entity);
+            }
+            let publication = publication.map(|it| Arc::new(it.numbered_from(first)));
+            (entity.clone(), first, publication)
+        });
+        decided.2.clone()
+    }
+
+    fn log_withheld(&self, entity: &EntityDef) {
+        for withheld in &self.withheld {
+            tracing::warn!(
+                entity = %entity.name, event = %withheld.event, reason = %withheld.reason,
+                "an event is withheld"
+            );
+        }
+    }
+
     /// Whether the entity is divided by tenant and the change does not tell whose it is: then
     /// nobody receives it who is held to a tenant. To be counted once per change.
     pub fn is_unowned(&self, entity: &EntityDef) -> bool {
         entity.tenant.is_some() && self.tenant.is_none() && !self.published.is_empty()
     }
 
-    /// The same, its events numbered from `first`: those before it are another entity's.
-    #[must_use]
-    pub fn numbered_from(mut self, first: u32) -> Self {
+    fn numbered_from(mut self, first: u32) -> Self {
         self.published.iter_mut().for_each(|published| published.ordinal += first);
         self
     }

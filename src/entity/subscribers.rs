@@ -9,6 +9,9 @@ use std::{
     },
 };
 
+use super::{EntityDef, Publication};
+use crate::change::ChangeEvent;
+
 /// One open feed. Counters only grow.
 #[derive(Debug)]
 pub struct Subscriber {
@@ -34,8 +37,11 @@ pub struct Totals {
     pub subscribers: usize,
     /// Different topics among them.
     pub topics: usize,
-    /// Events of entities that were published to at least one of them.
+    /// Events of entities that were published while somebody read.
     pub published: u64,
+    /// Changes of which it cannot be told whose they are, so that nobody got them who is held to a
+    /// tenant: deletes without pre-image, most of all.
+    pub unowned: u64,
     /// See [`Subscriber::delivered`].
     pub delivered: u64,
     /// See [`Subscriber::dropped`].
@@ -54,6 +60,7 @@ pub struct Subscribers(Arc<Shared>);
 struct Shared {
     next: AtomicU64,
     published: AtomicU64,
+    unowned: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -87,6 +94,23 @@ impl Subscribers {
         self.lock().open.values().cloned().collect()
     }
 
+    /// Notices a change of an entity, once for all its readers.
+    pub fn notice(&self, entity: &Arc<EntityDef>, event: &ChangeEvent) {
+        if !entity.is_about(event) {
+            return;
+        }
+        let publication = Publication::shared(entity, event, 0, self);
+        if publication.is_some_and(|publication| publication.is_unowned(entity)) {
+            tracing::debug!(entity = %entity.name, "it cannot be told whose a change is");
+            self.0.unowned.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts events that became known.
+    pub(super) fn count_published(&self, events: usize) {
+        self.0.published.fetch_add(events as u64, Ordering::Relaxed);
+    }
+
     /// Sums since the process started.
     pub fn totals(&self) -> Totals {
         let state = self.lock();
@@ -96,6 +120,7 @@ impl Subscribers {
         totals.subscribers = state.open.len();
         totals.topics = topics.len();
         totals.published = self.0.published.load(Ordering::Relaxed);
+        totals.unowned = self.0.unowned.load(Ordering::Relaxed);
         totals
     }
 
@@ -105,9 +130,9 @@ impl Subscribers {
 }
 
 impl Registered {
-    /// Counts events that became known with this reader.
-    pub(super) fn count_published(&self, events: usize) {
-        self.subscribers.0.published.fetch_add(events as u64, Ordering::Relaxed);
+    /// All of them.
+    pub(super) fn all(&self) -> &Subscribers {
+        &self.subscribers
     }
 }
 
@@ -150,7 +175,7 @@ mod tests {
         assert_eq!((one.sub, two.sub), (1, 2));
         one.delivered.fetch_add(3, Ordering::Relaxed);
         two.filtered.fetch_add(1, Ordering::Relaxed);
-        two.count_published(2);
+        subscribers.count_published(2);
         let totals = subscribers.totals();
         assert_eq!((totals.subscribers, totals.topics), (2, 1));
         drop(one);

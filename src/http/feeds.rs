@@ -2,6 +2,7 @@
 
 mod admission;
 mod edition;
+mod noticing;
 mod open;
 mod place;
 mod schema;

@@ -22,6 +22,12 @@ use crate::{
 /// Names a subscriber within a process.
 pub type SubscriberId = u64;
 
+/// Sees every change that is published, whoever reads. Quick: the fan-out waits for it.
+pub trait Observer: std::fmt::Debug + Send + Sync {
+    /// A change is about to be published.
+    fn observe(&self, event: &ChangeEvent);
+}
+
 /// Shared by one fan-out task, which writes, and its subscribers, which read.
 #[derive(Debug)]
 pub(super) struct Feed {
@@ -44,6 +50,8 @@ struct State {
     newest: Option<Tail>,
     status: Status,
     ended: Option<CloseReason>,
+    /// By name; they stay for as long as the feed does.
+    observers: HashMap<String, Arc<dyn Observer>>,
 }
 
 /// What reading the history gave.
@@ -75,6 +83,7 @@ impl Feed {
             newest: None,
             status: Status { healthy: true, since: SystemTime::now() },
             ended: None,
+            observers: HashMap::new(),
         };
         Self { state: RwLock::new(state), key, scope: namespace.to_string(), mailbox_limits }
     }
@@ -85,6 +94,8 @@ impl Feed {
     pub(super) fn publish(&self, events: Vec<SourceEvent>, reach: Option<ResumeToken>) {
         // Ids are made before the lock is taken: they cost two hashes each.
         let items: Vec<_> = events.into_iter().map(|event| self.seal(event)).collect();
+        let observers: Vec<_> = self.lock().observers.values().cloned().collect();
+        observers.iter().for_each(|observer| items.iter().for_each(|it| observer.observe(it)));
         let mut state = self.write();
         for item in items {
             state.push(Item::Change(Arc::new(item), View::Whole));
@@ -150,6 +161,11 @@ impl Feed {
         let mut state = self.write();
         state.readers.insert(id, mailbox.clone());
         (state.history.head(), self.tail_of(&state))
+    }
+
+    /// Lets an observer see what is published from now on, in place of one with the same name.
+    pub(super) fn observe(&self, name: String, observer: Arc<dyn Observer>) {
+        self.write().observers.insert(name, observer);
     }
 
     pub(super) fn leave(&self, id: SubscriberId) {

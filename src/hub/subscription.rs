@@ -7,7 +7,7 @@ use bson::Document;
 use super::{
     CloseHandle, CloseReason, Item,
     catch_up::{CatchUp, Caught},
-    feed::{Feed, Read, SubscriberId},
+    feed::{Feed, Observer, Read, SubscriberId},
     item::{Status, Tail},
     mailbox::{Found, Mailbox},
     registry::Lease,
@@ -137,6 +137,12 @@ impl Subscription {
     /// Whether the source is being read.
     pub fn status(&self) -> Status {
         self.feed.status()
+    }
+
+    /// Lets an observer see what the cursor brings, whoever it is for, in place of one with the same
+    /// name. It stays for as long as the cursor does.
+    pub fn observe(&self, name: impl Into<String>, observer: Arc<dyn Observer>) {
+        self.feed.observe(name.into(), observer);
     }
 
     /// Ends the session from outside.

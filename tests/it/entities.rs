@@ -1,6 +1,7 @@
 //! Entity feeds over real sockets.
 
 mod admission;
+mod cli;
 mod formats;
 mod frames;
 mod isolation;

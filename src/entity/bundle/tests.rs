@@ -87,6 +87,43 @@ fn what_cannot_be_decided_is_counted_for_those_it_may_have_reached() {
 }
 
 #[test]
+fn a_change_that_is_nobodys_is_counted_once() {
+    let declared = entities(
+        "
+entities:
+  - name: Order
+    collection: shop.orders
+    source: o
+    tenant: tenant
+    events: [{ name: a, operations: [delete] }]
+",
+    );
+    let entity = declared.entity("Order").unwrap();
+    let delete = |coll: &str, before: Option<RawDocumentBuf>| {
+        let mut raw = rawdoc! {
+            "operationType": "delete",
+            "ns": { "db": "shop", "coll": coll },
+            "documentKey": { "_id": 1 },
+        };
+        if let Some(before) = before {
+            raw.append(bson::cstr!("fullDocumentBeforeChange"), before);
+        }
+        change(&raw)
+    };
+    for (event, unowned, published) in [
+        (delete("orders", None), 1, 1),
+        (delete("carts", None), 0, 0),
+        (delete("orders", Some(rawdoc! { "tenant": "acme" })), 0, 1),
+        (change(&insert("orders", 1)), 0, 0),
+    ] {
+        let subscribers = Subscribers::default();
+        subscribers.notice(entity, &event);
+        let totals = subscribers.totals();
+        assert_eq!((totals.unowned, totals.published), (unowned, published), "{event:?}");
+    }
+}
+
+#[test]
 fn the_cursor_follows_from_the_topic_and_not_from_the_reader() {
     let one = plan_for("t", &["Order", "Line"]);
     assert_eq!(one.cursor.namespace, Namespace::new("shop", "orders"));

@@ -13,6 +13,7 @@ use super::{
     Feeds, Target,
     admission::{Admitting, unknown_topic},
     edition::{Edition, Place},
+    noticing::Noticing,
     place,
     sse::FeedVoice,
 };
@@ -83,6 +84,9 @@ pub(super) async fn open(
     let resume = resume(&wishes, resumed.as_ref(), &planned.bundle);
     let selection = Arc::new(planned.selection);
     let subscription = state.0.hub.subscribe(planned.cursor, selection, resume).await?;
+    for entity in planned.bundle.entities() {
+        subscription.observe(&entity.name, Noticing::of(entity, &feeds.subscribers));
+    }
     let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
     let collection = link(state, planned.bundle.collections());
     let tempo = Tempo { heartbeat: Some(wishes.heartbeat.duration()), ..state.tempo() };
