@@ -26,7 +26,7 @@ pub(super) fn run(common: &CommonArgs, args: &CheckArgs) -> anyhow::Result<ExitC
     match load(common) {
         Ok(config) => {
             print(&effective(&config));
-            declared = config.entities.clone();
+            declared = config.entities;
         }
         Err(error) => {
             report(&format!("error: {error}"));

@@ -26,6 +26,9 @@ pub(super) struct DevArgs {
     /// Definitions to install at the start
     #[arg(long, value_name = "FOLDER", default_value = "stream-defs")]
     definitions: PathBuf,
+    /// Entities to serve, unless the configuration names others
+    #[arg(long, value_name = "FOLDER", default_value = "entity-defs")]
+    entity_definitions: PathBuf,
     /// Write no sample documents
     #[arg(long)]
     no_writer: bool,
@@ -37,6 +40,9 @@ pub(super) async fn run(common: &CommonArgs, args: &DevArgs) -> anyhow::Result<E
     let config = load(&common)?;
     config.check_loopback().context("dev serves this machine only")?;
     let declared = read_definitions(&args.definitions)?;
+    if config.entities.is_none() && args.entity_definitions.is_dir() {
+        common.entities = Some(args.entity_definitions.clone());
+    }
     let listener = serve::bind(&config).await?;
     report("tailwater: starting MongoDB (the first run fetches it)");
     let mongod = Mongod::builder().data_dir(&args.data).start().await?;
@@ -70,7 +76,8 @@ async fn with_mongod(
         (!args.no_writer).then(|| tokio::spawn(writer::run(client.clone(), stop.clone())));
     let password = administrator::ensure(&client, &config, &args.data).await?;
     let address = listener.local_addr()?.to_string();
-    print(&banner(&address, args, mongod, &installed, password.as_deref()));
+    let feed = config.entities.is_some() && password.is_some();
+    print(&banner(&address, args, mongod, &installed, password.as_deref(), feed));
     let served = app::run(config, listener, signals::shutdown()).await;
     stop.cancel();
     if let Some(writing) = writing {
@@ -86,12 +93,18 @@ fn banner(
     mongod: &Mongod,
     installed: &[String],
     password: Option<&str>,
+    feed: bool,
 ) -> String {
     let streams = installed.join("\n             ");
     let (data, uri) = (args.data.display(), mongod.uri());
     let login = password.map(|password| format!("{}:{password}", administrator::NAME));
     let curl = login.as_ref().map_or_else(String::new, |login| format!("-u {login} "));
     let websocat = login.as_ref().map_or_else(String::new, |login| format!("{login}@"));
+    let accept = "-N -H 'Accept: text/event-stream'";
+    let feed = match feed {
+        true => format!("\n  entities   curl {curl}{accept} http://{address}/api/subscribe/Order"),
+        false => String::new(),
+    };
     let login = login.map_or_else(String::new, |login| format!("\n  log in as  {login}"));
     format!(
         "
@@ -102,7 +115,7 @@ fn banner(
 
   watch      curl {curl}-N -H 'Accept: text/event-stream' http://{address}/demo/orders/_streams/all
   or         websocat ws://{websocat}{address}/demo/orders/_streams/all
-  one tenant curl {curl}-N -H 'Accept: text/event-stream' 'http://{address}/demo/orders/_streams/by-tenant?tid=acme'
+  one tenant curl {curl}-N -H 'Accept: text/event-stream' 'http://{address}/demo/orders/_streams/by-tenant?tid=acme'{feed}
   resume     add -H 'Last-Event-ID: <the id of the last event you saw>': what you missed comes first
   stop       Ctrl-C
 "

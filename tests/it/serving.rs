@@ -87,6 +87,7 @@ async fn dev_shows_an_event_and_leaves_nothing() {
         let watch = after(&mut dev.stdout, "watch ").await;
         assert!(watch.ends_with(&format!("{url}/demo/orders/_streams/all")), "{watch}");
         assert!(after(&mut dev.stdout, "or ").await.starts_with("websocat ws://"));
+        let feed = after(&mut dev.stdout, "entities ").await;
         assert!(after(&mut dev.stdout, "resume ").await.contains("Last-Event-ID"));
 
         let shown = Instant::now();
@@ -95,12 +96,17 @@ async fn dev_shows_an_event_and_leaves_nothing() {
         while !events.block().await.contains(&"event: change".to_owned()) {}
         assert!(shown.elapsed().as_secs() < 10, "{:?}", shown.elapsed());
 
+        let mut entities = shell.run(["-c", &format!("exec {feed}")]);
+        assert_eq!(entities.block().await, [": connected sub=1 heartbeat=30s"]);
+        while !entities.block().await.iter().any(|line| line.starts_with("event: entity.")) {}
+
         let kept = connect(&mongodb).await.database("mine").collection::<Document>("kept");
         assert_eq!(kept.count_documents(doc! {}).await.unwrap(), start - 1, "data of runs before");
         kept.insert_one(doc! {}).await.unwrap();
 
         assert_eq!(dev.end("-INT").await, Some(0));
         events.finish().await;
+        entities.finish().await;
         assert!(!listens(port).await);
         let mongod: u16 =
             mongodb.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
