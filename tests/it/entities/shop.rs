@@ -120,6 +120,35 @@ impl Shop {
         count.get()
     }
 
+    /// Cursors on the whole database, of which there is at least one.
+    pub(crate) async fn wide_cursors(&self) -> usize {
+        let count = std::cell::Cell::new(0);
+        eventually("a cursor on the database is listed", async || {
+            count.set(self.list_wide().await);
+            count.get() > 0
+        })
+        .await;
+        count.get()
+    }
+
+    /// While one is read, its namespace is another than between two batches; its command is not.
+    async fn list_wide(&self) -> usize {
+        let admin = self.app.db.client().database("admin");
+        let all = doc! { "$currentOp": { "idleCursors": true, "allUsers": true } };
+        let wide = doc! { "$match": { "cursor.originatingCommand.aggregate": 1 } };
+        let mut listed = admin.aggregate([all, wide]).await.unwrap();
+        let mut ids = std::collections::HashSet::new();
+        while listed.advance().await.unwrap() {
+            let op = listed.deserialize_current().unwrap();
+            let cursor = op.get_document("cursor").unwrap();
+            let command = cursor.get_document("originatingCommand").unwrap();
+            if command.get_str("$db").is_ok_and(|db| db == self.app.db.name()) {
+                ids.insert(cursor.get_i64("cursorId").unwrap());
+            }
+        }
+        ids.len()
+    }
+
     /// Opens a feed and reads its first frames.
     pub(crate) async fn feed(&self, user: &str, path: &str) -> Reader {
         Reader::open(self.app.address, user, path, &[]).await

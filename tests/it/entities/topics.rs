@@ -55,7 +55,7 @@ async fn a_topic_brings_several_entities() {
 async fn a_topic_of_several_collections_has_one_order() {
     let shop = Shop::start(TOPICS).await;
     let mut topic = shop.feed("ann", "/api/subscribe?topic=wide").await;
-    assert_eq!(shop.cursors("$cmd.aggregate").await, 1);
+    assert_eq!(shop.wide_cursors().await, 1);
     let (carts, bills) = (shop.app.coll("carts"), shop.app.coll("bills"));
     for n in 0..10 {
         let coll = if n % 3 == 0 { &bills } else { &carts };
@@ -99,7 +99,7 @@ async fn a_topic_shows_what_its_reader_may_open() {
     let shop = Shop::with(TOPICS, routes(&["Bill", "Line"]), "").await;
     let mut ann = shop.feed("ann", "/api/subscribe?topic=wide").await;
     let mut root = shop.feed("root", "/api/subscribe?topic=wide").await;
-    assert_eq!(shop.cursors("$cmd.aggregate").await, 1);
+    assert_eq!(shop.wide_cursors().await, 1);
     shop.insert("carts", [doc! { "_id": "cart" }]).await;
     shop.insert("bills", [doc! { "_id": "bill" }]).await;
     assert_eq!(ann.subjects(1).await, ["bill"]);
