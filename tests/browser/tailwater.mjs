@@ -6,6 +6,8 @@
 //   options  what it takes besides handlers
 //
 // A line on standard input fires the window's event of that name.
+// With `?snapshot=true` in the URL, documents come first, anew after each connection that is not resumed;
+// {type: "snapshot", count} is printed with each hundredth document, {type: "whole"} with the last.
 // Prints {type: "state", state, transport, code?, message?, retryIn?} for each state and, when the
 // document whose `_id` is "end" arrives, {type: "end", documents, changes, repeated, resets}:
 // `documents` maps each `_id` to the document's `n`.
@@ -28,14 +30,32 @@ await run(async args => {
     if (documentKey._id === 'end') end()
   }
 
+  function snapshot ({ document }) {
+    documents[document._id] = document.n
+    const count = Object.keys(documents).length
+    if (count % 100 === 0) window.report({ type: 'snapshot', count })
+  }
+
+  function ready () {
+    if (args.url.includes('snapshot=true') && stream.state !== 'resumed') {
+      for (const id of Object.keys(documents)) delete documents[id]
+    }
+  }
+
   function end () {
     window.report({ type: 'end', documents, changes, repeated: changes - seen.size, resets })
   }
 
   window.onLine = name => window.dispatchEvent(new Event(name))
-  watch(args.url, {
+  const stream = watch(args.url, {
     ...args.options,
     onState: (state, info) => window.report({ type: 'state', state, ...info }),
-    on: { change, reset: () => { resets += 1 } }
+    on: {
+      ready,
+      snapshot,
+      'snapshot-end': () => window.report({ type: 'whole' }),
+      change,
+      reset: () => { resets += 1 }
+    }
   })
 })

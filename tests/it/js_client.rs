@@ -40,12 +40,50 @@ async fn so_does_a_page_with_a_websocket() {
     check("websocket").await;
 }
 
+/// A page that begins with the documents, is cut amid them and later, ends with exactly those of the
+/// collection: a snapshot that was cut begins anew, one that was whole does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_with_a_snapshot_ends_with_the_documents_of_the_collection() {
+    let Some(browser) = Browser::require() else { return };
+    for transport in ["sse", "websocket"] {
+        let app = TestApp::with_streams("heartbeat: 1s").await;
+        app.declare("c", vec![all()]).await;
+        let stored_before =
+            (10_000..12_000).map(|n| doc! { "_id": n, "n": 7, "text": "x".repeat(500) });
+        app.coll("c").insert_many(stored_before).await.unwrap();
+        let proxy = Proxy::start(app.address).await;
+        // Slow enough that the cut is amid the documents.
+        proxy.set_bandwidth(Some(400_000));
+        let mut page = open(&browser, &app, &proxy, "c/all?snapshot=true", transport);
+        assert_eq!(page.next_of("snapshot").await["count"], 100);
+        let writer = Writer::start(app.coll("c"));
+        proxy.reset_all();
+        lost(&mut page).await;
+        page.send("online").await;
+        until(&mut page, "live").await;
+        proxy.set_bandwidth(None);
+        // From nothing again.
+        assert_eq!(page.next_of("snapshot").await["count"], 100);
+        page.next_of("whole").await;
+        for fault in [Fault::Cut, Fault::Away, Fault::HalfOpen] {
+            strike(fault, &proxy, &mut page).await;
+            until(&mut page, "resumed").await;
+        }
+        writer.stop().await;
+        app.coll("c").insert_one(doc! { "_id": "end", "n": 0 }).await.unwrap();
+        let end = page.next_of("end").await;
+        assert_eq!(end["documents"], stored(&app.coll("c")).await);
+        assert_eq!((&end["repeated"], &end["resets"]), (&json!(0), &json!(0)));
+        page.finish().await;
+    }
+}
+
 async fn check(transport: &str) {
     let Some(browser) = Browser::require() else { return };
     let app = TestApp::with_streams("heartbeat: 1s").await;
     app.declare("c", vec![all()]).await;
     let proxy = Proxy::start(app.address).await;
-    let mut page = open(&browser, &app, &proxy, transport);
+    let mut page = open(&browser, &app, &proxy, "c/all", transport);
     until(&mut page, "live").await;
     let writer = Writer::start(app.coll("c"));
     for fault in [Fault::Cut, Fault::Reset, Fault::Away, Fault::HalfOpen] {
@@ -61,9 +99,15 @@ async fn check(transport: &str) {
     page.finish().await;
 }
 
-fn open(browser: &Browser, app: &TestApp, proxy: &Proxy, transport: &str) -> BrowserRun {
+fn open(
+    browser: &Browser,
+    app: &TestApp,
+    proxy: &Proxy,
+    stream: &str,
+    transport: &str,
+) -> BrowserRun {
     let at = |path: &str| format!("http://{}{path}", proxy.address());
-    let (page, url) = (at("/_/health/live"), at(&app.path("c/all")));
+    let (page, url) = (at("/_/health/live"), at(&app.path(stream)));
     let options = json!({ "transport": transport, "readyTimeout": 5000 });
     browser.watch(json!({ "page": page, "url": url, "options": options }))
 }

@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod ages;
 mod census;
 mod cli;
 mod compat;
@@ -19,6 +20,7 @@ mod entities;
 mod faults;
 mod half_open;
 mod heartbeats;
+mod http2;
 mod ids;
 mod js_client;
 mod json_modes;
@@ -41,11 +43,13 @@ mod odd_documents;
 mod odd_requests;
 mod order;
 mod reads;
+mod proxies;
 mod real_clients;
 mod reserved;
 mod restheart_streams;
 mod resume;
 mod resume_busy;
+mod rolling;
 mod security;
 mod serving;
 mod snapshots;

@@ -125,6 +125,35 @@ async fn unsubscribing_ends_one_stream() {
     .await;
 }
 
+/// Subscribing again and again, to the same names, leaves nothing behind.
+#[tokio::test]
+async fn subscribing_again_and_again_leaves_nothing_behind() {
+    let app = started("heartbeat: off").await;
+    let mut socket = bare(&app).await;
+    for round in 0..200 {
+        subscribe(&mut socket, &app, "a/all", json!(round % 3)).await;
+        say(&mut socket, json!({ "unsubscribe": true, "ref": round % 3 })).await;
+        // Given up before it is open.
+        say(&mut socket, json!({ "subscribe": { "path": app.path("a/all") }, "ref": "x" })).await;
+        say(&mut socket, json!({ "unsubscribe": true, "ref": "x" })).await;
+        let again = json!({ "subscribe": { "path": app.path("a/none") }, "ref": "y" });
+        say(&mut socket, again).await;
+        loop {
+            let message = socket.json().await;
+            if message["ref"] == "y" {
+                assert_eq!(message["data"]["status"], 404);
+                break;
+            }
+            assert_eq!((&message["event"], &message["ref"]), (&json!("ready"), &json!("x")));
+        }
+    }
+    subscribe(&mut socket, &app, "a/all", json!("last")).await;
+    let path = format!("/_/explain?path={}", app.path("a/all"));
+    let subscribers = async || app.get(&path).await.json()["cursor"]["subscribers"].clone();
+    eventually("one is left", async || subscribers().await == 1).await;
+    assert_eq!(app.cursors("a").await, 1);
+}
+
 /// What cannot be opened or understood is answered with an error, its status and its `ref`; the socket
 /// stays, and so do its streams.
 #[tokio::test]

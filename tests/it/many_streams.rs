@@ -186,6 +186,47 @@ async fn a_stream_that_ends_leaves_the_others_alone() {
     assert_eq!(rest.last().map(|block| block.json()["data"]["code"].clone()), Some(json!(4404)));
 }
 
+/// A stream that is written faster than its client reads is told so by itself, and is not lost: the
+/// others go on, and the id brings back what it missed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_is_too_fast_ends_alone() {
+    let app =
+        started("heartbeat: off\nhistory: { events: 200, bytes: 1GiB }\nwrite_timeout: 5m").await;
+    let streams = ["a/all", "b/all"];
+    let mut sse = open(&app, &streams, &[]).await;
+    // Not read: far more than the buffers of the connection hold.
+    for first in (0..4000_i64).step_by(500) {
+        let documents = (first..first + 500).map(|n| doc! { "_id": n, "text": "x".repeat(10_000) });
+        app.coll("a").insert_many(documents).await.unwrap();
+    }
+    (insert(&app, "b", 1).await, insert(&app, "b", 2).await);
+    let (mut fast, mut quiet, mut closed) = (0, Vec::new(), false);
+    while !closed || quiet.len() < 2 {
+        let block = sse.event().await;
+        let data = block.json();
+        if block.is("close") {
+            assert_eq!(
+                (&data["stream"], &data["data"]["code"]),
+                (&json!(app.path("a/all")), &json!(4408))
+            );
+            closed = true;
+        } else if data["stream"] == app.path("a/all") {
+            assert_eq!(key(&data["data"]), fast);
+            fast += 1;
+        } else {
+            quiet.push(key(&data["data"]));
+        }
+    }
+    assert_eq!(quiet, [1, 2]);
+    assert!(fast < 4000, "nothing was held back");
+    let id = sse.last_id.clone();
+    let mut back = open(&app, &streams, &[("last-event-id", &id)]).await;
+    while fast < 4000 {
+        assert_eq!(change(&mut back, &app).await, ("a/all".to_owned(), fast));
+        fast += 1;
+    }
+}
+
 /// A drain ends them together: each is told, and the body ends cleanly.
 #[tokio::test]
 async fn a_drain_ends_them_together() {

@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod clients;
 pub(crate) mod fail_point;
+pub(crate) mod front;
 pub(crate) mod http;
 pub(crate) mod mongod;
 pub(crate) mod program;

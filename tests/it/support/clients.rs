@@ -31,7 +31,9 @@ impl Tool {
     /// The program of that name on `PATH` or among the tools.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let folders = env::split_paths(&path).chain(tools().map(|tools| tools.join("bin")));
+        // Servers are kept where not everybody's path leads.
+        let more = [tools().map(|tools| tools.join("bin")), Some("/usr/sbin".into())];
+        let folders = env::split_paths(&path).chain(more.into_iter().flatten());
         folders
             .map(|folder| folder.join(name))
             .find(|file| file.is_file())
