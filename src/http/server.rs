@@ -24,13 +24,17 @@ use super::deadline::Deadline;
 pub struct ServerLimits {
     /// Most open connections. Further ones wait in the kernel's queue.
     pub connections: usize,
-    /// Time that a client has for its request head.
+    /// Time that a client has for its first request's head.
     pub header_timeout: Duration,
     /// Time that one write may take.
     pub write_timeout: Duration,
     /// Time after which unacknowledged bytes end the connection: a sleeping laptop, a dead network.
     pub dead_after: Duration,
 }
+
+/// Time that a connection may wait for its next request, and that request for the rest of its head.
+/// Balancers keep idle connections for 60 s: whoever closes first must not be this side.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// Who is at the other end of a connection; every request carries it.
 #[derive(Debug, Clone, Copy)]
@@ -96,17 +100,21 @@ async fn connection(
     stop: CancellationToken,
 ) {
     let io = TokioIo::new(Deadline::new(socket, limits.write_timeout));
+    let begun = CancellationToken::new();
+    let first = begun.clone();
     let service = router.map_request(move |mut request: Request<Incoming>| {
+        first.cancel();
         request.extensions_mut().insert(Peer(peer));
         request.map(Body::new)
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(KEEP_ALIVE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
     let served = builder.serve_connection_with_upgrades(io, TowerToHyperService::new(service));
     let mut served = std::pin::pin!(served);
     let outcome = tokio::select! {
         outcome = served.as_mut() => outcome,
+        () = nothing_begins(&begun, limits.header_timeout) => return,
         () = stop.cancelled() => {
             served.as_mut().graceful_shutdown();
             served.await
@@ -114,5 +122,12 @@ async fn connection(
     };
     if let Err(error) = outcome {
         tracing::debug!(error = error.as_ref() as &dyn std::error::Error, "a connection ended");
+    }
+}
+
+/// Ends when the first request has not come in time; otherwise never.
+async fn nothing_begins(begun: &CancellationToken, limit: Duration) {
+    if tokio::time::timeout(limit, begun.cancelled()).await.is_ok() {
+        std::future::pending::<()>().await;
     }
 }

@@ -24,6 +24,7 @@ mod http2;
 mod ids;
 mod js_client;
 mod json_modes;
+mod keep_alive;
 mod kinds;
 mod large_documents;
 mod layering;

@@ -199,7 +199,8 @@ async fn a_stream_that_is_too_fast_ends_alone() {
         let documents = (first..first + 500).map(|n| doc! { "_id": n, "text": "x".repeat(10_000) });
         app.coll("a").insert_many(documents).await.unwrap();
     }
-    (insert(&app, "b", 1).await, insert(&app, "b", 2).await);
+    insert(&app, "b", 1).await;
+    insert(&app, "b", 2).await;
     let (mut fast, mut quiet, mut closed) = (0, Vec::new(), false);
     while !closed || quiet.len() < 2 {
         let block = sse.event().await;
