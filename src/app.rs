@@ -3,6 +3,7 @@
 mod access;
 mod clients;
 mod feeds;
+mod first_user;
 mod positions;
 
 use std::{sync::Arc, time::Duration};
@@ -103,6 +104,7 @@ impl App {
             hub: self.hub.clone(),
             stop,
             administrators: access::Administrators::of(config),
+            poll: access::poll(config),
         };
         Arc::new(watch).start(config);
     }

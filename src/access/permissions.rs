@@ -153,7 +153,7 @@ impl Permissions {
             return Decision::Allow(Grant::everything());
         }
         if !self.is_loaded() {
-            return Decision::Deny(Denial::NotLoaded);
+            return Decision::Deny(Denial::early(caller));
         }
         let sets = self.sets();
         let selected = sets.in_order().find_map(|set| set.select(caller, head, kind, semantics));

@@ -7,6 +7,7 @@ use bson::{Document, doc};
 use mongodb::Client;
 use tokio_util::sync::CancellationToken;
 
+use super::first_user;
 use crate::{
     access::{
         Authenticator, JwtVerifier, Origins, Permissions, Realms, Secrecy, TicketKey,
@@ -19,12 +20,12 @@ use crate::{
     },
     backoff::Backoff,
     binding::{CursorSpec, Namespace, Selection},
-    config::{self, AclSource, AuthConfig, BasicRealm, Config},
+    config::{self, AclSource, AuthConfig, BasicRealm, Config, CreateUser, MongoRealm},
     http::{gate::Gate, rights::Rights},
     hub::{Delivery, Hub, Item, Resume},
 };
 
-/// How often users and permissions are read again when they cannot be watched.
+/// How often users are read again when they cannot be watched, and permissions unless configured.
 const POLL: Duration = Duration::from_secs(5);
 
 /// What an operator needs to know before anybody can do anything.
@@ -111,12 +112,22 @@ pub(super) struct Watch {
     pub(super) hub: Hub,
     pub(super) stop: CancellationToken,
     pub(super) administrators: Option<Administrators>,
+    /// How often permissions are read again when they cannot be watched.
+    pub(super) poll: Duration,
 }
 
 /// Where users with the root role are stored, if they are.
 pub(super) struct Administrators {
     users: config::Namespace,
     filter: Document,
+}
+
+/// What the configuration says of it.
+pub(super) fn poll(config: &Config) -> Duration {
+    match config.acl.as_ref().map(|acl| &acl.source) {
+        Some(AclSource::Mongo { cache, .. }) => cache.ttl.unwrap_or(POLL),
+        _ => POLL,
+    }
 }
 
 impl Administrators {
@@ -141,15 +152,30 @@ impl Watch {
             let (this, configured) = (self.clone(), configured.clone());
             tokio::spawn(async move { this.follow(&configured, true).await });
         }
-        let users = config.auth.basic.as_ref().and_then(|basic| match &basic.realm {
-            BasicRealm::Mongo(realm) => Some(realm.namespace.clone()),
+        let realm = config.auth.basic.as_ref().and_then(|basic| match &basic.realm {
+            BasicRealm::Mongo(realm) => Some(realm),
             BasicRealm::File(_) => None,
         });
+        if let Some((realm, user)) = realm.and_then(|it| Some((it, it.create_user.as_ref()?))) {
+            self.create(realm, user);
+        }
+        let users = realm.map(|realm| realm.namespace.clone());
         let keys = config.auth.api_keys.as_ref().map(|keys| keys.namespace.clone());
         for configured in users.into_iter().chain(keys) {
             let this = self.clone();
             tokio::spawn(async move { this.follow(&configured, false).await });
         }
+    }
+
+    fn create(&self, realm: &MongoRealm, user: &CreateUser) {
+        let creating = first_user::create(self.client.clone(), realm.clone(), user.clone());
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = creating => {}
+                () = stop.cancelled() => {}
+            }
+        });
     }
 
     async fn follow(&self, collection: &config::Namespace, permissions: bool) {
@@ -178,7 +204,7 @@ impl Watch {
                 Err(error) => {
                     tracing::debug!(%error, "users and permissions are polled");
                     self.refresh(collection, permissions).await;
-                    tokio::time::sleep(POLL).await;
+                    tokio::time::sleep(if permissions { self.poll } else { POLL }).await;
                 }
             }
         }

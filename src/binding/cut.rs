@@ -114,10 +114,26 @@ impl Cut {
                 ("fullDocument" | "fullDocumentBeforeChange", RawBsonRef::Document(image)) => {
                     shown.append(name, self.document(image)?);
                 }
+                ("documentKey", RawBsonRef::Document(key)) if self.mode == Mode::Exclude => {
+                    shown.append(name, self.key(key)?);
+                }
                 ("updateDescription", RawBsonRef::Document(update)) => {
                     shown.append(name, self.update(update)?);
                 }
                 _ => shown.append(name, value),
+            }
+        }
+        Some(shown)
+    }
+
+    /// The key says which document it is; of a sharded collection it holds other fields too.
+    fn key(&self, key: &RawDocument) -> Option<RawDocumentBuf> {
+        let mut shown = RawDocumentBuf::new();
+        for field in key {
+            let (name, value) = field.ok()?;
+            if name.as_str() == "_id" || matches!(self.fate(&self.root, name.as_str()), Fate::Keep)
+            {
+                shown.append(name, value);
             }
         }
         Some(shown)
@@ -303,7 +319,7 @@ mod tests {
     fn an_update_is_cut_with_its_names() {
         let event = rawdoc! {
             "operationType": "update",
-            "documentKey": { "_id": 1 },
+            "documentKey": { "_id": 1, "ssn": 1, "p.secret": 2, "a": 2 },
             "fullDocument": { "_id": 1, "ssn": 1, "a": 2 },
             "updateDescription": {
                 "updatedFields": { "ssn": 1, "a": 2, "p": { "secret": 1, "b": 2 }, "p.secret": 1, "items.0.price": 3, "items.0.n": 4 },
@@ -315,7 +331,7 @@ mod tests {
         let cut = Cut::parse(&doc! { "ssn": 0, "p.secret": 0, "items.price": 0 }).unwrap();
         let expected = rawdoc! {
             "operationType": "update",
-            "documentKey": { "_id": 1 },
+            "documentKey": { "_id": 1, "a": 2 },
             "fullDocument": { "_id": 1, "a": 2 },
             "updateDescription": {
                 "updatedFields": { "a": 2, "p": { "b": 2 }, "items.0.n": 4 },

@@ -72,6 +72,13 @@ impl Explanation {
         if !scope.secrets.is_empty() {
             self.in_process.push("secrets of users, last: nobody is shown them".to_owned());
         }
+        let hides = scope.project_response.is_some() || !scope.secrets.is_empty();
+        if hides && !self.shared {
+            self.warnings.push(
+                "updates come without updateDescription: a stage that computes could copy what is hidden"
+                    .to_owned(),
+            );
+        }
         self.warnings.extend(definition.warnings.iter().cloned());
         self.warn_of_images(definition, scope);
         if selection.leave && !selection.pre_images {

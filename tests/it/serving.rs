@@ -138,6 +138,11 @@ async fn dev_that_cannot_start_leaves_nothing() {
     let args = ["dev", "--listen", &free, "--data", &data, "--definitions", folder.path()];
     let (code, _, err) = run(&args).await;
     assert_eq!(code, 1, "{err}");
-    assert!(err.contains("bad.yaml"), "{err}");
+    assert!(err.contains("bad.yaml") && !err.contains("starting MongoDB"), "{err}");
+    let args = ["dev", "--listen", &free, "--data", &data, "--definitions", "nowhere"];
+    let (code, _, err) = run(&args).await;
+    assert_eq!(code, 1, "{err}");
+    let said = "nowhere is no folder; name one with --definitions";
+    assert!(err.contains(said) && !err.contains("starting MongoDB"), "{err}");
     assert_eq!(processes_with(&data), Vec::<String>::new());
 }

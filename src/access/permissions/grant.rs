@@ -59,6 +59,14 @@ impl Grant {
 }
 
 impl Denial {
+    /// Before the permissions are known: a stranger is asked who they are in any case.
+    pub(super) fn early(caller: &Caller) -> Self {
+        match caller {
+            Caller::Anonymous => Self::Unauthenticated,
+            Caller::Known(_) => Self::NotLoaded,
+        }
+    }
+
     pub(super) fn of(caller: &Caller) -> Self {
         match caller {
             Caller::Anonymous => Self::Unauthenticated,

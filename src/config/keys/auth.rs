@@ -247,8 +247,8 @@ pub(crate) const KEYS: &[Key] = &[
          first role's.",
     )
     .default("v9.12"),
-    Key::new("acl.cache.ttl", CACHED, "How long permissions read from MongoDB are remembered.")
+    Key::new("acl.cache.ttl", CACHED, "How often permissions are read again where MongoDB does not let them be watched.")
         .default("5s"),
-    Key::new("acl.cache.size", CACHE_SIZE, "Roles whose permissions are remembered.")
+    Key::new("acl.cache.size", CACHE_SIZE, "Accepted as RESTHeart's setting; all permissions are kept.")
         .default("1000"),
 ];

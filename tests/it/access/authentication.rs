@@ -1,7 +1,7 @@
 //! Who is let in: every credential in every form, the same over reads, server-sent events and WebSocket.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use bson::{DateTime, doc};
+use bson::{DateTime, Document, doc};
 use jsonwebtoken::Algorithm;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use super::{
     deployment::{Deployment, Way, ask, everywhere, hashed, permission, status},
     tokens::{SECRET, basic, bearer, bearer_of, claims, forged, in_seconds, signed, with},
 };
-use crate::support::{TestApp, tailwater::Folder};
+use crate::support::{TestApp, eventually, tailwater::Folder};
 
 /// One credential and what becomes of it.
 async fn check(app: &TestApp, line: &str, headers: &[(&str, &str)], expected: u16) {
@@ -128,6 +128,30 @@ async fn other_realms() {
     let app = deployment.permissions([everywhere(doc! {})]).await.start().await;
     check(&app, "A12", &[("authorization", &basic("n@x.example", "w"))], 200).await;
     check(&app, "A12", &[("authorization", &basic("ann", "ann"))], 401).await;
+}
+
+/// A first user is made where there are none, and never beside others.
+#[tokio::test]
+async fn a_first_user_is_made_where_there_are_none() {
+    let create = "create_user: { id: first, password: hush, roles: [admin] }, bcrypt_complexity: 4";
+    for (collection, expected) in [("people", 200), ("users", 401)] {
+        let basic_line = format!(
+            "basic: {{ database: \"{{db}}\", collection: {collection}, prop_id: name, json_path_roles: $.in.groups, {create} }}"
+        );
+        let app = Deployment::new().await.auth(&basic_line).start().await;
+        let first = basic("first", "hush");
+        if expected == 200 {
+            eventually("the first user is made", async || {
+                app.with("GET", &app.coll_path("c"), &[("authorization", &first)]).await.status
+                    == 200
+            })
+            .await;
+        }
+        check(&app, "create_user", &[("authorization", &first)], expected).await;
+        let stored =
+            app.db.collection::<Document>(collection).find_one(doc! { "name": "first" }).await;
+        assert_eq!(stored.unwrap().is_some(), expected == 200);
+    }
 }
 
 /// Signed tokens: who signed, for whom, until when.

@@ -171,6 +171,65 @@ async fn absence_shows_nothing() {
     }
 }
 
+/// Stages and choices of clients judge a delete by what the document was, where that is recorded; where it is
+/// not, a delete reaches nobody who asks for something, and the definition says so.
+#[tokio::test]
+async fn deletes_are_judged_by_what_was() {
+    let app =
+        Deployment::new().await.permissions([permission("user", "path-prefix('/')", doc! {})]);
+    let app = app.await.start().await;
+    with_images(&app).await;
+    for (coll, images) in [("c", false), ("i", true)] {
+        let before = if images { "whenAvailable" } else { "off" };
+        let stream = |uri: &str, stages: Bson| {
+            doc! { "uri": uri, "stages": stages, "full_document_before_change": before }
+        };
+        let mut chosen = stream("chosen", bson!([]));
+        chosen.insert("notify_when", doc! { "fullDocument::tenant": { "$var": "t" } });
+        let fixed = bson!([{ "$match": { "fullDocument.tenant": "A" } }]);
+        let bound = bson!([{ "$match": { "fullDocument.tenant": { "$var": "t" } } }]);
+        app.declare(coll, vec![stream("fixed", fixed), stream("bound", bound), chosen]).await;
+        let listed =
+            app.as_user("ann", "GET", &format!("{}/_streams", app.coll_path(coll))).await.json();
+        for listed in listed.as_array().unwrap() {
+            let warnings = listed["warnings"].to_string();
+            assert_eq!(
+                warnings.contains("deletes carry no fullDocument"),
+                !images,
+                "DEL-01 {listed}"
+            );
+            let choosable = !listed["variables"].as_array().unwrap().is_empty();
+            assert_eq!(warnings.contains("any caller may choose"), choosable, "VAR-09 {listed}");
+        }
+        let ann = basic("ann", "ann");
+        let mut clients = Vec::new();
+        for (uri, tenant) in [
+            ("fixed", "A"),
+            ("bound?t=A", "A"),
+            ("chosen?t=A", "A"),
+            ("bound?t=B", "B"),
+            ("chosen?t=B", "B"),
+        ] {
+            clients.push((Both::open(&app, &ann, &format!("{coll}/{uri}")).await, uri, tenant));
+        }
+        for (id, tenant) in [(1, "A"), (2, "B")] {
+            app.coll(coll).insert_one(doc! { "_id": id, "tenant": tenant }).await.unwrap();
+            app.coll(coll).delete_one(doc! { "_id": id }).await.unwrap();
+        }
+        for (id, tenant) in [(3, "A"), (4, "B")] {
+            app.coll(coll).insert_one(doc! { "_id": id, "tenant": tenant }).await.unwrap();
+        }
+        for (client, uri, tenant) in &mut clients {
+            let (own, last) = if *tenant == "A" { (1, 3) } else { (2, 4) };
+            assert_eq!(client.next().await, seen("insert", own), "DEL-02 {coll} {uri}");
+            if images {
+                assert_eq!(client.next().await, seen("delete", own), "DEL-01 DEL-02 {coll} {uri}");
+            }
+            assert_eq!(client.next().await, seen("insert", last), "DEL-01 DEL-02 {coll} {uri}");
+        }
+    }
+}
+
 /// A document that stops matching is signalled where the definition asks for it, by its key alone.
 #[tokio::test]
 async fn leaving_is_signalled_when_asked_for() {

@@ -316,6 +316,9 @@ async fn run(images: bool) {
         total += got.len();
         compared += keep(&got).len();
     }
+    for client in [direct.client(), app.db.client()] {
+        client.clone().shutdown().await;
+    }
     println!(
         "side by side: {} events, {total} deliveries, {compared} compared to the letter",
         whole.len()
