@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use serde_json::Value;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::clients::Clients;
@@ -24,7 +24,7 @@ use crate::{
         AppState, ServerLimits, documents::Documents, feeds::Feeds, gate::Gate, plan,
         rights::Rights, router, serve, state::Shared,
     },
-    hub::{HistoryLimits, Hub, HubLimits, MailboxLimits},
+    hub::{HistoryLimits, Hub, HubLimits, KeyReceiver, MailboxLimits},
     source::MongoSource,
 };
 
@@ -60,7 +60,10 @@ pub async fn run(
 pub async fn explain(config: &Config, path: &str, asked: &StandIn) -> anyhow::Result<Value> {
     let stop = CancellationToken::new();
     let _stopped = stop.clone().drop_guard();
-    let app = App::start(config, stop.clone()).await?;
+    let clients = Clients::connect(&config.mongodb, &config.streams).await?;
+    // No stream is opened, so no key of event ids is read or made: nothing is written.
+    let (_key, none) = watch::channel(None);
+    let app = App::of(config, clients, none, None)?;
     app.load_permissions(config).await?;
     let state = app.state(config, stop, TaskTracker::new());
     let plan = plan(&state, path, asked).await.map_err(anyhow::Error::msg);
@@ -81,8 +84,17 @@ impl App {
     async fn start(config: &Config, stop: CancellationToken) -> anyhow::Result<Self> {
         let feeds = feeds::feeds(config, stop)?;
         let clients = Clients::connect(&config.mongodb, &config.streams).await?;
-        let source = MongoSource::new(clients.streams.clone(), config.streams.await_time);
         let key = positions::load(clients.requests.clone(), config);
+        Self::of(config, clients, key, feeds)
+    }
+
+    fn of(
+        config: &Config,
+        clients: Clients,
+        key: KeyReceiver,
+        feeds: Option<Feeds>,
+    ) -> anyhow::Result<Self> {
+        let source = MongoSource::new(clients.streams.clone(), config.streams.await_time);
         let hub = Hub::new(Arc::new(source), key, hub_limits(&config.streams));
         let catalog = Catalog::new(clients.requests.clone(), hub.clone());
         let gate = Arc::new(access::gate(config, &clients.requests)?);

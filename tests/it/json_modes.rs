@@ -127,7 +127,7 @@ async fn every_type_has_its_form_in_every_mode() {
             socket.message().await;
         }
     }
-    assert_eq!(app.cursors("c").await, 1, "the mode does not split the cursor");
+    app.has_cursors("c", 1).await;
 }
 
 /// An unknown mode is `400`, before any stream is opened.

@@ -194,5 +194,5 @@ async fn what_collides_is_not_mixed_up() {
         );
         assert_eq!(exact.change().await["fullDocument"]["n"]["$numberInt"], "1");
     }
-    assert_eq!(app.cursors("c").await, 1, "what differs is decided in process");
+    app.has_cursors("c", 1).await;
 }

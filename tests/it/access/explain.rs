@@ -141,7 +141,7 @@ async fn the_command_line_explains() {
     let uri = crate::support::mongod::shared_uri().await;
     let db = app.db.name();
     let yaml = format!(
-        "mongodb: {{ uri: \"{uri}\" }}\nauth: {{ basic: {{ database: {db} }} }}\nacl: {{ database: {db} }}\n"
+        "mongodb: {{ uri: \"{uri}\", settings: {db}.own }}\nauth: {{ basic: {{ database: {db} }} }}\nacl: {{ database: {db} }}\n"
     );
     let folder = crate::support::tailwater::Folder::new().with("t.yaml", &yaml);
     let config = format!("{}/t.yaml", folder.path());
@@ -184,6 +184,8 @@ async fn the_command_line_explains() {
         assert_eq!((code, out.as_str()), (expected, ""), "{more:?}");
         assert!(err.contains(said), "{more:?}: {err}");
     }
+    let names = app.db.list_collection_names().await.unwrap();
+    assert!(!names.contains(&"own".to_owned()), "nothing is written: {names:?}");
 }
 
 async fn explain_over_http(app: &TestApp, path: &str) -> Value {

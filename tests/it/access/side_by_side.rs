@@ -250,7 +250,7 @@ async fn run(images: bool) {
     }
     app.declare("c", vec![stream]).await;
     let clients = open(&app, users).await;
-    assert_eq!(app.cursors("c").await, 1, "{users} users hold one cursor");
+    app.has_cursors("c", 1).await;
 
     let end = |user: u64| format!("end-{}", name(user));
     let uri = format!("{}&maxPoolSize=64", mongod::shared_uri().await);

@@ -228,6 +228,18 @@ impl TestApp {
         self.cursor_ids(coll).await.len()
     }
 
+    /// Waits until there are so many. MongoDB lists them one by one: one that begins or ends to wait meanwhile
+    /// may be missed, so that a single look can show too few.
+    pub(crate) async fn has_cursors(&self, coll: &str, count: usize) {
+        let seen = std::cell::Cell::new(0);
+        super::eventually(&format!("{coll} has {count} cursors"), async || {
+            seen.set(self.cursors(coll).await);
+            assert!(seen.get() <= count, "{} cursors instead of {count}", seen.get());
+            seen.get() == count
+        })
+        .await;
+    }
+
     /// The same, by their ids.
     pub(crate) async fn cursor_ids(&self, coll: &str) -> HashSet<i64> {
         let client: &Client = self.db.client();
