@@ -30,6 +30,8 @@ export function watch (url, {
   readyTimeout = 10_000, tickets = '/_/tickets', fetch: request = fetch, WebSocket = globalThis.WebSocket
 } = {}) {
   const base = new URL(url, globalThis.location?.href)
+  // Several streams on one connection, whose events each say of which stream they are.
+  const several = /\/_\/sse$/.test(base.pathname)
   const wantsSnapshot = base.searchParams.get('snapshot') === 'true'
   const listening = new AbortController()
 
@@ -136,15 +138,17 @@ export function watch (url, {
   /** Takes a block or message. Without data it is no event: it only moves the id. */
   function receive (event, data, newId) {
     // Entity feeds greet with a comment: any first block says that nothing holds the stream back.
-    if (event === 'ready' || !readyAt) ready(data)
+    const own = several ? data?.data : data
+    if (event === 'ready' || !readyAt) ready(own, newId)
     if (/^(change|snapshot-end)$/.test(event)) inSnapshot = false
     if (newId != null && !inSnapshot) id = newId
     if (data === undefined) return
     etag = (data?.fullDocument ?? data?.document)?._etag?.$oid ?? etag
-    if (event === 'status') enter(data.state === 'degraded' ? 'degraded' : 'live')
-    if (event === 'reset') enter(event, data)
+    if (event === 'status') enter(own.state === 'degraded' ? 'degraded' : 'live')
+    if (event === 'reset') enter(event, own)
     tell(on[event], data, { event, id: newId })
-    if (event === 'close') drop({ ...data, message: data.reason })
+    // One stream of several that ends leaves the others alone.
+    if (event === 'close' && !several) drop({ ...data, message: data.reason })
     // What the reset lost, a new snapshot brings back.
     if (event === 'reset' && wantsSnapshot) {
       id = ''
@@ -153,11 +157,11 @@ export function watch (url, {
     }
   }
 
-  function ready (data) {
+  function ready (data, id) {
     readyAt = Date.now()
     renew = false
     expect(data?.heartbeat * 2.5 || Infinity)
-    enter(data?.id === asked ? 'resumed' : 'live')
+    enter(id === asked ? 'resumed' : 'live')
   }
 
   function expect (silence) {

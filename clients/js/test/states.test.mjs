@@ -32,6 +32,27 @@ test('the page sees each state', async t => {
   assert.equal(await next(), 'closed')
 })
 
+test('several streams on one connection are one state, and end one by one', async t => {
+  const server = await serve(t)
+  const url = `${server.origin}/_/sse?stream=%2Fa&stream=%2Fb`
+  const { event, state, lost, stream } = client(t, url, { events: ['close', 'change'], lastEventId: 'a.b' })
+  const of = (stream, data) => ({ stream, id: null, data })
+  const first = await server.next()
+  first.stream().event('ready', of('/a', { id: 'a', heartbeat: 60 }), 'a.b')
+  assert.equal((await state()).state, 'connecting')
+  assert.equal((await state()).state, 'resumed')
+  first.event('status', of('/a', { state: 'degraded' }))
+  assert.equal((await state()).state, 'degraded')
+  first.event('close', of('/a', { code: 4404, reason: 'stream gone', reconnect: false }))
+  assert.equal((await event()).data.stream, '/a')
+  first.event('change', of('/b', { operationType: 'insert' }), 'a.c')
+  assert.equal((await event()).data.stream, '/b')
+  assert.equal(stream.lastEventId, 'a.c')
+  // Its heartbeat is that of the connection.
+  assert.equal((await lost()).code, 408)
+  assert.equal((await server.next()).request.headers['last-event-id'], 'a.c')
+})
+
 test('a client that is not where it was is live, not resumed', async t => {
   const server = await serve(t)
   const { event, state } = client(t, server.url, { lastEventId: 'forged', events: ['reset'] })
