@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod error;
+mod large;
 pub mod mongo;
 pub mod open;
 pub mod poison;

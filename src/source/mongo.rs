@@ -1,11 +1,17 @@
 //! Change streams through the MongoDB driver, read as raw batches.
 
-use std::{fmt, time::Duration};
+use std::{fmt, pin::pin, time::Duration};
 
 use bson::{Document, RawDocument, RawDocumentBuf, doc};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
-use mongodb::{Client, Cursor, raw_batch_cursor::RawBatchCursor};
-use tokio::{task::JoinHandle, time::timeout};
+use mongodb::{
+    Client, Cursor,
+    raw_batch_cursor::{RawBatch, RawBatchCursor},
+};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, timeout},
+};
 
 use super::{
     Batch, ChangeCursor, ChangeSource, Open, SnapshotCursor, SnapshotSpec, SourceError,
@@ -19,9 +25,18 @@ use crate::{
 /// How long an answer may take, beyond the await time, before the connection counts as dead.
 const STALL_GRACE: Duration = Duration::from_secs(10);
 
-/// How long an opening may take: far back in a large oplog the server reads for a while before it
-/// answers.
-const OPENING: Duration = Duration::from_secs(60);
+/// How long a server that lives may take while it looks through a large oplog: it answers when it has
+/// found enough, or come to the end.
+const SCAN: Duration = Duration::from_secs(300);
+
+/// How long a server may take to find further documents of a snapshot.
+const DOCUMENTS: Duration = Duration::from_secs(60);
+
+/// How long a server may take to show that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+
+/// A batch below this size, and below half of what was asked for, ended because there was no more.
+const FULL_BATCH_BYTES: usize = 8 << 20;
 
 /// Change streams of one deployment. Owns a client of its own: a waiting cursor holds a connection.
 #[derive(Clone)]
@@ -56,8 +71,29 @@ impl MongoSource {
             };
             request.batch_size(batch_size).max_await_time(await_time).batch().await
         });
-        let inner = answer("opening a change stream", OPENING, opening).await?;
-        Ok(Box::new(MongoCursor { inner, patience: self.await_time + STALL_GRACE }))
+        let inner = self.scanned("opening a change stream", opening).await?;
+        let full = batch_size as usize / 2;
+        Ok(Box::new(MongoCursor { inner, source: self.clone(), full, behind: true }))
+    }
+
+    /// Waits for a command that may look through the oplog, for as long as the server lives.
+    async fn scanned<T>(
+        &self,
+        doing: &str,
+        running: JoinHandle<mongodb::error::Result<T>>,
+    ) -> Result<T, SourceError> {
+        let (mut running, began) = (pin!(running), Instant::now());
+        loop {
+            match timeout(STALL_GRACE, &mut running).await {
+                Ok(answer) => return joined(doing, answer),
+                Err(_) if began.elapsed() < SCAN && self.lives().await => {}
+                Err(_) => return Err(SourceError::unresponsive(doing)),
+            }
+        }
+    }
+
+    async fn lives(&self) -> bool {
+        timeout(SIGN_OF_LIFE, self.committed()).await.is_ok_and(|time| time.is_ok())
     }
 
     async fn open_snapshot(
@@ -70,7 +106,7 @@ impl MongoSource {
         let opening = tokio::spawn(async move {
             database.run_cursor_command(command).batch_size(snapshot::BATCH).await
         });
-        let cursor = answer("reading documents", OPENING, opening).await?;
+        let cursor = answer("reading documents", DOCUMENTS, opening).await?;
         Ok(Box::new(MongoSnapshot(cursor.with_type())))
     }
 
@@ -121,7 +157,13 @@ async fn answer<T>(
     running: JoinHandle<mongodb::error::Result<T>>,
 ) -> Result<T, SourceError> {
     let answer = timeout(patience, running).await;
-    let answer = answer.map_err(|_| SourceError::unresponsive(doing))?;
+    joined(doing, answer.map_err(|_| SourceError::unresponsive(doing))?)
+}
+
+fn joined<T>(
+    doing: &str,
+    answer: Result<mongodb::error::Result<T>, tokio::task::JoinError>,
+) -> Result<T, SourceError> {
     let failed = |_| SourceError::unexpected(format!("the task of {doing} failed"));
     Ok(answer.map_err(failed)??)
 }
@@ -142,16 +184,33 @@ fn committed_time(hello: &Document) -> Result<ClusterTime, SourceError> {
 
 struct MongoCursor {
     inner: RawBatchCursor,
-    patience: Duration,
+    source: MongoSource,
+    /// Events of a batch that did not end for want of more.
+    full: usize,
+    /// Whether it has not come to the end of the oplog yet: its answers may take long.
+    behind: bool,
 }
 
 impl MongoCursor {
     async fn read(&mut self) -> Result<Option<Batch>, SourceError> {
-        // Only a connection that has gone dead runs into this; its cursor is given up with it.
-        let answer = timeout(self.patience, self.inner.next()).await;
-        match answer.map_err(|_| SourceError::unresponsive("reading changes"))? {
-            Some(reply) => Ok(Some(read_batch(reply?.as_raw_document())?)),
-            None => Ok(None),
+        let Some(reply) = self.reply().await? else { return Ok(None) };
+        let reply = reply?;
+        let batch = read_batch(reply.as_raw_document())?;
+        let size = reply.as_raw_document().as_bytes().len();
+        self.behind &= batch.events.len() >= self.full || size >= FULL_BATCH_BYTES;
+        Ok(Some(batch))
+    }
+
+    async fn reply(&mut self) -> Result<Option<mongodb::error::Result<RawBatch>>, SourceError> {
+        let (patience, began) = (self.source.await_time + STALL_GRACE, Instant::now());
+        let mut reply = pin!(self.inner.next());
+        loop {
+            match timeout(patience, &mut reply).await {
+                Ok(reply) => return Ok(reply),
+                Err(_) if self.behind && began.elapsed() < SCAN && self.source.lives().await => {}
+                // The connection has gone dead; its cursor is given up with it.
+                Err(_) => return Err(SourceError::unresponsive("reading changes")),
+            }
         }
     }
 }
@@ -173,7 +232,7 @@ struct MongoSnapshot(Cursor<RawDocumentBuf>);
 impl SnapshotCursor for MongoSnapshot {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<RawDocumentBuf>, SourceError>> {
         async {
-            let answer = timeout(OPENING, self.0.next()).await;
+            let answer = timeout(DOCUMENTS, self.0.next()).await;
             let answer = answer.map_err(|_| SourceError::unresponsive("reading documents"))?;
             Ok(answer.transpose()?)
         }

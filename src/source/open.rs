@@ -1,6 +1,6 @@
 //! How a cursor is asked for.
 
-use bson::{Bson, Document, Timestamp, doc};
+use bson::{Bson, Document, RawDocumentBuf, Timestamp, doc};
 
 use crate::{
     binding::CursorSpec,
@@ -21,6 +21,8 @@ pub struct Open {
     pub start: Start,
     /// Which tokens it may see.
     pub window: Window,
+    /// Whether events that exceed 16 MB come in fragments. Servers know this from 6.0.9 on.
+    pub split: bool,
 }
 
 /// Where a cursor starts.
@@ -47,18 +49,25 @@ pub struct Window {
     /// Only events of these times, sorted, and what follows the last of them: without it, the server
     /// would look through all that has happened since before it says that there is no more.
     pub among: Vec<ClusterTime>,
+    /// Only the events of one document at one time. Tokens do not tell them where events are cut up:
+    /// the server writes them differently then.
+    pub only: Option<(ClusterTime, RawDocumentBuf)>,
 }
 
 impl Open {
     /// Everything from a cluster time on.
     pub fn at(time: ClusterTime) -> Self {
-        Self { start: Start::At(time), window: Window::default() }
+        Self::within(time, Window::default())
+    }
+
+    fn within(time: ClusterTime, window: Window) -> Self {
+        Self { start: Start::At(time), window, split: false }
     }
 
     /// Everything after an event.
     pub fn after(token: &ResumeToken) -> Self {
         let window = Window { after: Some(token.clone()), ..Window::default() };
-        Self { start: Start::At(token.cluster_time()), window }
+        Self::within(token.cluster_time(), window)
     }
 
     /// Only the events of some times, and whatever comes after.
@@ -67,7 +76,13 @@ impl Open {
         among.sort_unstable();
         among.dedup();
         let first = among.first().copied().unwrap_or_default();
-        Self { start: Start::At(first), window: Window { among, ..Window::default() } }
+        Self::within(first, Window { among, ..Window::default() })
+    }
+
+    /// The events of one document at one time, in fragments where they are too large for one message.
+    pub fn fragments(time: ClusterTime, key: RawDocumentBuf) -> Self {
+        let window = Window { only: Some((time, key)), ..Window::default() };
+        Self { split: true, ..Self::within(time, window) }
     }
 
     /// Most events that a batch should hold.
@@ -81,6 +96,10 @@ impl Open {
         pipeline.extend(self.window.stages());
         for stage in &spec.pipeline {
             pipeline.push(Document::try_from(stage.as_ref())?);
+        }
+        if self.split {
+            // The server wants it last: what the stages add counts too.
+            pipeline.push(doc! { "$changeStreamSplitLargeEvent": {} });
         }
         Ok(pipeline)
     }
@@ -132,12 +151,20 @@ impl Window {
         if !bounds.is_empty() {
             stages.push(doc! { "$match": { "_id._data": bounds } });
         }
+        if let Some((time, key)) = &self.only {
+            let key = Document::try_from(key.as_ref()).unwrap_or_default();
+            let only =
+                doc! { "clusterTime": Timestamp::from(*time), "documentKey": { "$eq": key } };
+            stages.push(doc! { "$match": only });
+        }
         if let Some(last) = self.among.last() {
             let times: Vec<_> = self.among.iter().map(|time| Timestamp::from(*time)).collect();
             let later = doc! { "clusterTime": { "$gt": Timestamp::from(*last) } };
             let among = doc! { "clusterTime": { "$in": times } };
             stages.push(doc! { "$match": { "$or": [among, later] } });
-            stages.push(doc! { "$project": { "operationType": 1, "clusterTime": 1 } });
+            stages.push(
+                doc! { "$project": { "operationType": 1, "clusterTime": 1, "documentKey": 1 } },
+            );
         }
         stages
     }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, Start,
+    Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start, large,
     poison::{self, Poison},
 };
 use crate::{
@@ -58,6 +58,8 @@ pub struct Reader {
     signals: VecDeque<(Signal, Option<ResumeToken>)>,
     /// The first event beyond `newest` on which a stage fails: the cursor reads up to it.
     poison: Option<Poison>,
+    /// That event after all, when it was only too large to come as it is.
+    whole: Option<SourceEvent>,
     degraded: bool,
     /// When the source last answered.
     answered: Instant,
@@ -101,6 +103,7 @@ impl Reader {
             newest,
             signals: VecDeque::new(),
             poison: None,
+            whole: None,
             degraded: false,
             answered: Instant::now(),
             times_hold: true,
@@ -175,7 +178,11 @@ impl Reader {
         let reach = sound.newest().cloned();
         self.signals.push_back((Signal::Batch(sound), reach));
         let reach = Some(poison.token.clone());
-        self.signals.push_back((Signal::Skipped(poison), reach));
+        let signal = match self.whole.take() {
+            Some(event) => Signal::Batch(Batch { events: vec![event], resume: None }),
+            None => Signal::Skipped(poison),
+        };
+        self.signals.push_back((signal, reach));
     }
 
     /// A batch's token is only used as a time while every event's token agrees with its cluster time.
@@ -235,7 +242,7 @@ impl Reader {
         match self.source.open(&self.spec, &Open::at(now)).await {
             Ok(cursor) => {
                 self.cursor = Some(cursor);
-                self.poison = None;
+                (self.poison, self.whole) = (None, None);
                 let reach = Some(ResumeToken::before(now));
                 self.signals.push_back((Signal::Reset(error, now), reach));
             }
@@ -246,10 +253,14 @@ impl Reader {
     /// A stage failed, presumably on one event: that one is left out, its siblings are not.
     async fn step_over(&mut self, error: SourceError, opening: bool) {
         match poison::find(self.source.as_ref(), &self.spec, &self.newest).await {
-            Ok(Some(poison)) => {
-                self.poison = Some(poison);
-                self.backoff.reset();
-            }
+            Ok(Some(poison)) => match large::whole(self.source.as_ref(), &self.spec, &poison).await
+            {
+                Ok(whole) => {
+                    (self.poison, self.whole) = (Some(poison), whole);
+                    self.backoff.reset();
+                }
+                Err(unreachable) => self.degrade(unreachable),
+            },
             Ok(None) if opening => self.say(Signal::Ended(EndReason::Refused(error))),
             Ok(None) => self.degrade(error),
             Err(unreachable) => self.degrade(unreachable),

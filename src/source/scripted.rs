@@ -212,6 +212,7 @@ impl Open {
         self.window.after.as_ref().is_none_or(|after| token > after)
             && self.window.until.as_ref().is_none_or(|until| token <= until)
             && self.window.before.as_ref().is_none_or(|before| token < before)
+            && self.window.only.as_ref().is_none_or(|(time, _)| token.cluster_time() == *time)
             && self.window.lets_time(token.cluster_time())
     }
 }
