@@ -99,6 +99,11 @@ impl Catalog {
         Ok(images.is_some_and(|images| images.enabled))
     }
 
+    /// Whether the metadata of a database is being watched.
+    pub fn is_watched(&self, db: &str) -> bool {
+        self.watches.is_watched(db)
+    }
+
     /// Watches the metadata of a database for as long as the result or a [`Guard`] made with it lives.
     pub async fn watch(&self, db: &str) -> Watch {
         self.watches.watch(db).await

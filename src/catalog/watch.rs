@@ -75,6 +75,10 @@ impl Watches {
         Watch { db: watching, seen }
     }
 
+    pub(super) fn is_watched(&self, db: &str) -> bool {
+        self.lock().get(db).is_some_and(|watching| watching.strong_count() > 0)
+    }
+
     fn find_or_start(&self, db: &str) -> Arc<DbWatch> {
         let mut by_db = self.lock();
         if let Some(watching) = by_db.get(db).and_then(Weak::upgrade) {

@@ -54,6 +54,10 @@ impl Opening {
         let Asked { namespace, uri, collection, admitted, query, vars, dialect } = asked;
         let variables = query.variables(&admitted.caller, vars)?;
         let (mode, etag, snapshot) = (query.json_mode()?, query.etag()?, query.snapshot()?);
+        if !state.0.catalog.is_watched(&namespace.db) {
+            // A watch is a cursor: none is opened for names that anyone may make up.
+            find(state, &namespace, &uri).await?;
+        }
         let watch = state.0.catalog.watch(&namespace.db).await;
         let definition = find(state, &namespace, &uri).await?;
         let scope = state.0.gate.scope(&admitted.grant, &namespace);

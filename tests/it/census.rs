@@ -180,3 +180,17 @@ async fn a_refused_request_opens_no_cursor() {
     assert_eq!(app.refused("c/stage?avars={").await.status, 400);
     assert_eq!(app.cursors("c").await, 0);
 }
+
+/// Names that anyone may make up cost no cursor, not even for a while.
+#[tokio::test]
+async fn unknown_databases_open_no_cursor() {
+    let app = TestApp::with_streams("linger: 20s").await;
+    for stream in ["c/all", "d/all", "c/x"] {
+        assert_eq!(app.refused(stream).await.status, 404);
+    }
+    assert_eq!(app.cursors("_properties").await, 0);
+    // A cursor would be seen: it lingers.
+    app.declare("c", vec![all()]).await;
+    drop(app.sse("c/all").await);
+    assert_eq!(app.cursors("_properties").await, 1);
+}

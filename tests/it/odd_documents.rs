@@ -215,6 +215,31 @@ async fn insert_invalid_utf8(app: &TestApp) {
     app.db.run_raw_command(raw_insert(document)).await.unwrap();
 }
 
+/// An event that is no valid BSON is reported to whoever selects events: whether it is wanted cannot be
+/// told. Live, and in a replay.
+#[tokio::test]
+async fn a_malformed_event_is_reported_to_whoever_selects() {
+    let app = started().await;
+    let mine =
+        doc! { "uri": "mine", "stages": [], "notify_when": { "fullDocument::k": { "$var": "k" } } };
+    app.declare("c", vec![all(), mine]).await;
+    let mut client = app.sse("c/mine?k=1").await;
+    let start = client.last_id.clone();
+    // Once it has been brought something it waits for what is brought.
+    app.coll("c").insert_one(doc! { "_id": 1, "k": "1" }).await.unwrap();
+    client.change().await;
+    insert_invalid_utf8(&app).await;
+    app.coll("c").insert_one(doc! { "_id": 3, "k": "1" }).await.unwrap();
+    let mut back = app.resume("c/mine?k=1", &start).await;
+    assert_eq!(back.change().await["documentKey"]["_id"], 1);
+    for client in [&mut client, &mut back] {
+        let skipped = client.event().await;
+        assert!(skipped.is("skipped"), "{skipped:?}");
+        assert_eq!(skipped.json()["reason"], "the event is malformed");
+        assert_eq!(client.change().await["documentKey"]["_id"], 3);
+    }
+}
+
 fn raw_insert(document: &RawDocument) -> RawDocumentBuf {
     let mut command = RawDocumentBuf::new();
     command.append(cstr!("insert"), "c");
