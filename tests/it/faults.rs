@@ -1,8 +1,12 @@
 //! Faults between the service and MongoDB, and inside it.
 
+mod deploy;
+mod dropped;
+mod failover;
 mod lost;
 mod outage;
 mod poison;
+mod privileges;
 mod source_errors;
 mod standalone;
 

@@ -32,6 +32,11 @@ impl FailPoints {
         self.configure(wait).await;
     }
 
+    /// The same for the next `times` commands, however long that takes.
+    pub(crate) async fn times(&self, times: i32, names: &[&str], ns: &str, data: Document) {
+        self.set(doc! { "times": times }.into(), names, ns, data).await;
+    }
+
     /// Gives how often the fail point has been entered.
     pub(crate) async fn off(&self) -> i32 {
         let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };

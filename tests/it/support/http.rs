@@ -62,8 +62,19 @@ pub(crate) async fn begin(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Response<Incoming> {
-    let socket = TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) = http1::handshake(TokioIo::new(socket)).await.unwrap();
+    try_begin(address, method, path, headers, body).await.unwrap()
+}
+
+/// The same on a network that fails.
+pub(crate) async fn try_begin(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> anyhow::Result<Response<Incoming>> {
+    let socket = TcpStream::connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(socket)).await?;
     tokio::spawn(connection);
     let mut request = Request::builder().method(method).uri(path);
     if headers.iter().all(|(name, _)| *name != "host") {
@@ -72,7 +83,7 @@ pub(crate) async fn begin(
     let request =
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let request = request.body(body.to_owned()).unwrap();
-    sender.send_request(request).await.unwrap()
+    Ok(sender.send_request(request).await?)
 }
 
 /// Sends a request head as it is, with `connection: close`, and gives everything that comes back.

@@ -76,8 +76,20 @@ impl Sse {
             let body = body.collect().await.unwrap().to_bytes();
             panic!("{path}: {} {}", head.status, String::from_utf8_lossy(&body));
         }
+        Self::over(head.headers, body)
+    }
+
+    /// The same on a network that fails. `None`: there is no stream, for whatever reason.
+    pub(crate) async fn try_begin(address: SocketAddr, path: &str) -> Option<Self> {
+        let accept = [("accept", "text/event-stream")];
+        let response = http::try_begin(address, "GET", path, &accept, "").await.ok()?;
+        let (head, body) = response.into_parts();
+        (head.status == 200).then(|| Self::over(head.headers, body))
+    }
+
+    fn over(headers: HeaderMap, body: Incoming) -> Self {
         Self {
-            headers: head.headers,
+            headers,
             body,
             text: Vec::new(),
             searched: 0,

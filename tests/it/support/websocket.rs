@@ -34,7 +34,7 @@ impl Socket {
         path: &str,
         protocol: Option<&str>,
     ) -> Result<Self, Error> {
-        let socket = TcpStream::connect(address).await.unwrap();
+        let socket = TcpStream::connect(address).await?;
         Self::over(socket, path, protocol).await
     }
 
@@ -55,7 +55,7 @@ impl Socket {
         path: &str,
         protocol: Option<&str>,
     ) -> Result<Self, Error> {
-        let address = socket.peer_addr().unwrap();
+        let address = socket.peer_addr()?;
         let request = format!("ws://{address}{path}").into_client_request().unwrap();
         Self::begin(socket, request, protocol).await
     }

@@ -1,0 +1,130 @@
+//! Whatever happens, no client loses, repeats or reorders an event, or is given one that is not its own.
+//!
+//! One writer, clients of every kind, two replicas, and a random schedule of faults on either side of them.
+//! `TAILWATER_SEED` decides the schedule, `TAILWATER_CHECK_SECONDS` how long it goes on; the seed is
+//! printed. `cargo test --release --test it -- --ignored soak` runs it for an hour.
+
+mod journal;
+mod schedule;
+mod verdict;
+mod watcher;
+mod world;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bson::Document;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
+
+use self::{
+    journal::{Journal, TAGS},
+    schedule::Schedule,
+    verdict::{Ids, judge},
+    watcher::{Habits, Watcher},
+    world::World,
+};
+use crate::support::{TestApp, client::Transport};
+
+/// How long clients may take to the last write once the faults have stopped.
+const SETTLING: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_random_schedule_of_faults_loses_nothing() {
+    run(seconds("TAILWATER_CHECK_SECONDS", 60)).await;
+}
+
+/// The same for an hour.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes an hour"]
+async fn soak() {
+    run(seconds("TAILWATER_CHECK_SECONDS", 3600)).await;
+}
+
+fn seconds(variable: &str, default: u64) -> Duration {
+    let text = std::env::var(variable).ok();
+    Duration::from_secs(text.map_or(default, |text| text.parse().unwrap()))
+}
+
+fn seed() -> u64 {
+    std::env::var("TAILWATER_SEED").map_or_else(|_| rand::rng().random(), |s| s.parse().unwrap())
+}
+
+async fn run(length: Duration) {
+    let seed = seed();
+    println!("TAILWATER_SEED={seed} TAILWATER_CHECK_SECONDS={}", length.as_secs());
+    let world = Arc::new(World::start().await);
+    let coll = TestApp::of(world.address(0), world.db.clone()).coll("c");
+    let journal = Journal::new(coll.clone_with_type::<Document>());
+    let (stop, stopped) = watch::channel(false);
+    let watching: Vec<_> = habits().map(|habits| watch(habits, &world, &journal, seed)).collect();
+    let striking = async {
+        strike(&world, seed, length).await;
+        stop.send(true).unwrap();
+    };
+    tokio::join!(journal.keep_writing(StdRng::seed_from_u64(seed), stopped), striking);
+    let written = journal.written();
+    let mut ids = Ids::default();
+    let mut verdicts = Vec::new();
+    let deadline = Instant::now() + SETTLING;
+    for (habits, seen, task) in watching {
+        let abort = task.abort_handle();
+        if timeout(deadline - Instant::now(), task).await.is_err() {
+            abort.abort();
+        }
+        let seen = std::mem::take(&mut *seen.lock().unwrap());
+        if let Err(error) = judge(&written, habits.tag, &seen, &mut ids) {
+            verdicts.push(format!("{habits:?}: {error}"));
+        }
+    }
+    assert!(verdicts.is_empty(), "TAILWATER_SEED={seed}\n{}", verdicts.join("\n"));
+    println!("{} writes reached every client", written.len());
+    let world = Arc::into_inner(world).expect("every client has ended");
+    world.stop().await;
+}
+
+/// Strikes until the time is up. No fault outlasts it.
+async fn strike(world: &World, seed: u64, length: Duration) {
+    let mut schedule = Schedule::new(seed);
+    let began = Instant::now();
+    while began.elapsed() < length {
+        let (pause, fault) = schedule.next();
+        sleep(pause).await;
+        println!("{:>8.1} s  {fault}", began.elapsed().as_secs_f32());
+        fault.strike(world).await;
+    }
+}
+
+/// Each transport with each selection, and some who take their time.
+fn habits() -> impl Iterator<Item = Habits> {
+    let tags = [None, Some(TAGS[0]), Some(TAGS[1]), Some(TAGS[2])];
+    let quick = Transport::ALL.into_iter().flat_map(move |transport| {
+        tags.into_iter().map(move |tag| Habits { transport, tag, dawdles: None })
+    });
+    let slow = [Transport::Sse, Transport::Enveloped].into_iter().flat_map(move |transport| {
+        let dawdles = Some(Duration::from_millis(400));
+        tags.into_iter().map(move |tag| Habits { transport, tag, dawdles })
+    });
+    quick.chain(slow)
+}
+
+type Watching = (Habits, Arc<Mutex<Vec<verdict::Seen>>>, tokio::task::JoinHandle<()>);
+
+fn watch(habits: Habits, world: &Arc<World>, journal: &Arc<Journal>, seed: u64) -> Watching {
+    let seen = Arc::new(Mutex::default());
+    let mut watcher = Watcher {
+        habits,
+        seen: Arc::clone(&seen),
+        journal: journal.clone(),
+        rng: StdRng::seed_from_u64(seed),
+        last_id: None,
+    };
+    let world = world.clone();
+    let task = tokio::spawn(async move { watcher.run(&world).await });
+    (habits, seen, task)
+}
