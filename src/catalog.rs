@@ -94,7 +94,11 @@ impl Catalog {
         let database = self.client.database(&namespace.db);
         let listed = database.list_collections().filter(doc! { "name": &namespace.coll });
         let first = async { listed.await?.try_next().await };
-        let found = within(&namespace.db, first).await?;
+        let found = match within(&namespace.db, first).await {
+            // What cannot be looked at is taken to record none.
+            Err(CatalogError::Privilege(_)) => return Ok(false),
+            found => found?,
+        };
         let images = found.and_then(|found| found.options.change_stream_pre_and_post_images);
         Ok(images.is_some_and(|images| images.enabled))
     }

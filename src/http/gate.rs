@@ -10,7 +10,8 @@ use axum::http::request::Parts;
 use bson::{Bson, Document, doc};
 
 use super::{
-    error::ApiError, head, router::host, state::AppState, target::Target, websocket::handshake,
+    error::ApiError, feeds, head, router::host, state::AppState, target::Target,
+    websocket::handshake,
 };
 use crate::{
     access::{
@@ -274,6 +275,10 @@ impl AppState {
         uri: &axum::http::Uri,
         kind: RequestKind,
     ) -> Result<Admitted, ApiError> {
+        if feeds::Target::parse(self, uri.path())?.is_some() {
+            let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+            return self.0.gate.decide(caller, head, RequestKind::Feed);
+        }
         let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
         let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
         let admitted = self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)?;

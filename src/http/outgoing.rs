@@ -94,11 +94,7 @@ impl Outgoing {
                 "operationTime": timestamp_of(tail.time),
             }),
             Self::Skipped(skipped) => json!({ "reason": skipped.reason }),
-            Self::Reset(reset, recovery) => json!({
-                "reason": reset.reason,
-                "message": reset.message,
-                "recover": { "link": recovery.link(), "advice": recovery.advice() },
-            }),
+            Self::Reset(reset, recovery) => reset_data(reset, recovery),
             Self::Status(status) => json!({
                 "state": if status.healthy { "recovered" } else { "degraded" },
                 "since": timestamp(status.since),
@@ -143,6 +139,14 @@ impl Ready {
 fn timestamp_of(time: ClusterTime) -> Value {
     let bits = time.to_bits();
     json!({ "$timestamp": { "t": bits >> 32, "i": bits & 0xFFFF_FFFF } })
+}
+
+fn reset_data(reset: &Reset, recovery: &Recovery) -> Value {
+    let mut recover = json!({ "link": recovery.link(), "advice": recovery.advice() });
+    if let Some(links) = recovery.links() {
+        recover["links"] = links.into();
+    }
+    json!({ "reason": reset.reason, "message": reset.message, "recover": recover })
 }
 
 fn timestamp(time: SystemTime) -> String {

@@ -144,7 +144,7 @@ impl Session {
                 Item::Document(event, _) => self.etag = event.etag().max(self.etag),
                 _ => {}
             }
-            let recovery = || Recovery { collection: self.collection.clone(), etag: self.etag };
+            let recovery = || Recovery::of(self.collection.clone(), self.etag);
             match &mut self.edition {
                 Some(edition) => edition.tell(item, recovery, into),
                 None => into.push(Outgoing::from_item(item, recovery)),
@@ -168,7 +168,7 @@ impl Session {
 
     fn close(&mut self, reason: CloseReason, into: &mut Vec<Outgoing>) {
         self.state = State::Over;
-        if let Some(edition) = &self.edition {
+        if let Some(edition) = &mut self.edition {
             edition.ends(reason);
         }
         into.push(Outgoing::Close(reason));

@@ -22,6 +22,10 @@ pub(crate) struct Edition {
     resumed: Option<Place>,
     /// The event up to which everything was told.
     last: Option<Place>,
+    /// Where missed changes of further collections are read.
+    more: Vec<String>,
+    /// Why the session ended; `None` while it lives, and when the client left.
+    ended: Option<CloseReason>,
     _guards: (DeclarationGuard, RightsGuard),
 }
 
@@ -51,10 +55,12 @@ impl Edition {
         bundle: Bundle,
         reader: Registered,
         resumed: Option<Place>,
+        more: Vec<String>,
         guards: (DeclarationGuard, RightsGuard),
     ) -> Self {
         tracing::info!(sub = reader.sub, topic = %reader.topic, "an entity feed is open");
-        Self { bundle, reader, last: resumed.clone(), resumed, _guards: guards }
+        let last = resumed.clone();
+        Self { bundle, reader, last, resumed, more, ended: None, _guards: guards }
     }
 
     /// The number of the subscriber.
@@ -81,21 +87,19 @@ impl Edition {
             Item::Reset(reset) => {
                 self.count(&self.reader.resets, 1);
                 let reset = Arc::new(reset.with_id(self.id(&reset.at.id)));
+                let recovery = || Recovery { more: self.more.clone(), ..recovery() };
                 into.push(Outgoing::from_item(Item::Reset(reset), recovery));
             }
             other => into.push(Outgoing::from_item(other, recovery)),
         }
     }
 
-    /// Notes the end.
-    pub(crate) fn ends(&self, reason: CloseReason) {
+    /// Notes why the session ends.
+    pub(crate) fn ends(&mut self, reason: CloseReason) {
         if reason == CloseReason::SlowConsumer {
             self.count(&self.reader.dropped, 1);
         }
-        tracing::info!(
-            sub = self.reader.sub, topic = %self.reader.topic,
-            code = reason.code(), reason = reason.text(), "an entity feed is closed"
-        );
+        self.ended = Some(reason);
     }
 
     fn tell_change(&mut self, event: &Arc<ChangeEvent>, view: View, into: &mut Vec<Outgoing>) {
@@ -127,5 +131,16 @@ impl Edition {
 
     fn count(&self, counter: &AtomicU64, more: usize) {
         counter.fetch_add(more as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Edition {
+    fn drop(&mut self) {
+        let reason = self.ended.map_or("the client left", CloseReason::text);
+        tracing::info!(
+            sub = self.reader.sub, topic = %self.reader.topic, reason,
+            delivered = self.reader.delivered.load(Ordering::Relaxed),
+            "an entity feed is closed"
+        );
     }
 }

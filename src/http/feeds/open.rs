@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, Version, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Version, header, request::Parts},
     response::Response,
 };
 
@@ -88,7 +88,7 @@ pub(super) async fn open(
         subscription.observe(&entity.name, Noticing::of(entity, &feeds.subscribers));
     }
     let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
-    let collection = link(state, planned.bundle.collections());
+    let (collection, more) = links(state, planned.bundle.collections());
     let tempo = Tempo { heartbeat: Some(wishes.heartbeat.duration()), ..state.tempo() };
     let session = Session::new(subscription, tempo, collection, wishes.etag);
     let close = session.close_handle();
@@ -102,7 +102,7 @@ pub(super) async fn open(
     );
     let reader = feeds.subscribers.register(wishes.asked.topic(&found));
     let declared = feeds.declarations.guard(wishes.asked, found, close);
-    let edition = Edition::new(planned.bundle, reader, resumed, (declared, rights));
+    let edition = Edition::new(planned.bundle, reader, resumed, more, (declared, rights));
     let session = session.expires(expiry).edited(edition);
     Ok(match &wishes.handshake {
         Some(handshake) => {
@@ -152,7 +152,17 @@ fn handshake(parts: &Parts) -> Result<Option<Handshake>, ApiError> {
     if handshake::is_upgrade(&parts.headers) {
         return Ok(Some(Handshake::check(&parts.headers, parts.version)?));
     }
-    if accepts_events(&parts.headers) { Ok(None) } else { Err(neither_transport()) }
+    if takes_anything(&parts.headers) || accepts_events(&parts.headers) {
+        return Ok(None);
+    }
+    Err(neither_transport())
+}
+
+/// Whether a client says nothing about types, or that any will do: a feed has but one.
+fn takes_anything(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::ACCEPT).into_iter().peekable();
+    let any = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("*/*"));
+    values.peek().is_none() || values.any(any)
 }
 
 fn check_wildcard(asked: &Asked, admitted: &Admitted) -> Result<(), ApiError> {
@@ -214,10 +224,10 @@ fn resume(wishes: &Wishes, place: Option<&Place>, bundle: &Bundle) -> Resume {
     }
 }
 
-/// The link by which what was missed is read: of several collections, the first.
-fn link(state: &AppState, collections: Vec<&Namespace>) -> String {
-    let first = collections.into_iter().next();
-    first.map_or_else(String::new, |first| place::collection_path(&state.0.mounts, first))
+/// The links by which what was missed is read: the first, and those of further collections.
+fn links(state: &AppState, collections: Vec<&Namespace>) -> (String, Vec<String>) {
+    let mut links = collections.into_iter().map(|it| place::collection_path(&state.0.mounts, it));
+    (links.next().unwrap_or_default(), links.collect())
 }
 
 fn over_sse(session: Session, heartbeat: Heartbeat, version: Version) -> Response {

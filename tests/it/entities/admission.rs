@@ -117,7 +117,9 @@ async fn a_change_of_rights_ends_the_feed() {
 /// A ticket opens the feed that it was made for, where no header can be set.
 #[tokio::test]
 async fn a_ticket_opens_a_feed() {
-    let shop = Shop::with(ORDER, everything(), "").await;
+    // No mount leads to the prefix.
+    let mounts = "mounts: [{ what: \"*\", where: /db }, { what: /seen, where: /seen }]";
+    let shop = Shop::with(ORDER, everything(), mounts).await;
     let body = json!({ "path": "/api/subscribe/Case" }).to_string();
     let issued = shop.app.as_user_with("ann", "POST", "/_/tickets", &body).await;
     assert_eq!(issued.status, 201, "{}", issued.body);

@@ -71,7 +71,7 @@ async fn cloudevents_are_what_the_package_reads() {
     assert_eq!(read[0]["userid"], "ann");
     assert_eq!((&read[0]["subject"], &read[0]["tenant"]), (&json!("1"), &json!("acme")));
     assert_eq!(read[0]["data"]["text"], "gr\u{f6}\u{df}e \u{1f30a}");
-    assert_eq!((&read[1]["data"]["n"], &read[2]["data"]), (&json!(2), &Value::Null));
+    assert_eq!(read[2]["data"], Value::Null);
 }
 
 /// `fastavro` decodes each event by the schema that is served: binary on a WebSocket, base64 else.

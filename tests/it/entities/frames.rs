@@ -179,9 +179,15 @@ async fn odd_names_are_not_found() {
     let posted =
         http::request(shop.app.address, "POST", "/api/subscribe/Order", &headers, "").await;
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET")));
-    let neither =
-        http::request(shop.app.address, "GET", "/api/subscribe/Order", &headers, "").await;
-    assert_eq!(neither.status, 400);
+    let path = "/api/subscribe/Order";
+    for (accept, status) in [("application/json", 400), ("*/*", 200), ("text/html, */*;q=0.8", 200)]
+    {
+        let headers = [headers[0], ("accept", accept)];
+        let answer = http::begin(shop.app.address, "GET", path, &headers, "").await;
+        assert_eq!(answer.status(), status, "{accept}");
+    }
+    let silent = http::begin(shop.app.address, "GET", path, &headers, "").await;
+    assert_eq!(silent.headers()["content-type"], "text/event-stream");
 }
 
 /// A bulk insert of ten thousand documents arrives complete and in order, on every transport.

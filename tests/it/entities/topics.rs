@@ -78,6 +78,10 @@ async fn a_topic_of_several_collections_has_one_order() {
     shop.insert("carts", [doc! { "_id": 100 }]).await;
     let mut cart = shop.resume("ann", "/api/subscribe/Cart", &id).await;
     assert_eq!(cart.sse.event().await.json()["reason"], "unknown_id");
+    let mut wide = shop.resume("ann", "/api/subscribe?topic=wide", "evt-x").await;
+    let links = wide.sse.event().await.json()["recover"]["links"].clone();
+    let link = |coll: &str| format!("/{}/{coll}", shop.app.db.name());
+    assert_eq!(links, serde_json::json!([link("carts"), link("bills")]));
 }
 
 /// A topic of several databases is one cursor on the deployment.
