@@ -19,7 +19,6 @@ mod routes;
 mod search;
 mod snapshot;
 pub mod subscription;
-mod turns;
 
 pub use close::CloseReason;
 pub use feed::Observer;

@@ -75,6 +75,12 @@ impl Skipped {
         let Poison { token, event, error } = poison;
         Item::Skipped(Arc::new(Self { reason: reason(error.code), event, token }))
     }
+
+    /// The notice of an event that is no valid BSON: whether it is wanted cannot be told.
+    fn unreadable(event: &ChangeEvent) -> Item {
+        let (reason, token) = ("the event is malformed".to_owned(), event.token().clone());
+        Item::Skipped(Arc::new(Self { reason, event: RawDocumentBuf::new(), token }))
+    }
 }
 
 /// MongoDB's own message is not used: it may quote what the stage failed on.
@@ -126,10 +132,13 @@ impl Item {
             Self::Change(event, _) if selection.is_everything() => {
                 Some(Self::Change(event, View::Whole))
             }
-            Self::Change(event, _) => {
-                let view = selection.judge(&Images::of(&event).ok()?)?;
-                Some(Self::Change(event, view))
-            }
+            Self::Change(event, _) => match Images::of(&event) {
+                Ok(images) => {
+                    let view = selection.judge(&images)?;
+                    Some(Self::Change(event, view))
+                }
+                Err(_) => selection.sees_all().then(|| Skipped::unreadable(&event)),
+            },
             Self::Document(event, _) => {
                 let view = selection.judge(&Images::of(&event).ok()?)?;
                 Some(Self::Document(event, view))

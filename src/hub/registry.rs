@@ -23,7 +23,6 @@ use super::{
     mailbox::MailboxLimits,
     replays::Replays,
     subscription::{Resume, Subscription},
-    turns::Turns,
 };
 use crate::{
     binding::{CursorSpec, Selection},
@@ -77,7 +76,7 @@ pub(super) struct Inner {
     pub(super) limits: HubLimits,
     slots: Mutex<HashMap<Arc<CursorSpec>, Arc<Slot>>>,
     cursors: Arc<Semaphore>,
-    catch_ups: Arc<Turns>,
+    catch_ups: Arc<Semaphore>,
     pub(super) snapshots: Arc<Semaphore>,
     next_id: AtomicU64,
     pub(super) tasks: TaskTracker,
@@ -113,7 +112,7 @@ impl Hub {
             limits,
             slots: Mutex::default(),
             cursors: Arc::new(Semaphore::new(limits.cursors)),
-            catch_ups: Arc::new(Turns::new(limits.catch_ups)),
+            catch_ups: Arc::new(Semaphore::new(limits.catch_ups)),
             snapshots: Arc::new(Semaphore::new(limits.snapshots)),
             next_id: AtomicU64::new(1),
             tasks: TaskTracker::new(),
@@ -132,8 +131,8 @@ impl Hub {
         let spec = Arc::new(spec);
         let lease = self.lease(&spec)?;
         let replays = self.opened(&lease).await?;
-        let (feed, id) = (replays.feed.clone(), self.next_id());
-        let mut subscription = Subscription::live(feed, id, selection, lease);
+        let id = self.next_id();
+        let mut subscription = Subscription::live(replays.clone(), id, selection, lease);
         self.rewind(&mut subscription, &replays, resume).await?;
         Ok(subscription)
     }

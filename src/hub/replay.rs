@@ -1,11 +1,13 @@
 //! One reading of what was missed, shared by everyone who wants it at the same time.
 //!
-//! The reading moves a bounded window from the oldest position to the present. It waits for the quickest
-//! member only: whoever falls behind the window leaves, and gets another round.
+//! The reading moves a bounded window from the oldest position to the present. Members who take what there
+//! is keep it waiting as long as they need; whoever takes nothing for a while is out, and gets another
+//! round when it asks.
 
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::sync::Notify;
@@ -48,6 +50,9 @@ impl Origin {
         }
     }
 }
+
+/// How long in all a member may take nothing of what there is while the reading waits for it.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Why there is nothing more for a member here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +109,10 @@ struct Member {
     place: Place,
     /// Where it begins, once that is known.
     start: Option<ResumeToken>,
+    /// The count of takings when it took something last.
+    took: u64,
+    /// How long it has kept the reading waiting.
+    waited_for: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -138,8 +147,7 @@ impl Replay {
         let mut state = self.lock();
         let Some(boarding) = &mut state.boarding else { return false };
         boarding.push((id, from));
-        let member = Member { mailbox: mailbox.clone(), place: Place::Ahead, start: None };
-        state.members.insert(id, member);
+        state.members.insert(id, Member::new(mailbox.clone()));
         true
     }
 
@@ -211,7 +219,7 @@ impl Replay {
         state.reached = start;
     }
 
-    /// Appends an item. Gives it back when there is no room before the quickest member takes some.
+    /// Appends an item. Gives it back when there is no room before the slowest member takes some.
     pub(super) fn push(&self, item: Item) -> Result<(), Item> {
         self.lock().push(item)
     }
@@ -270,6 +278,26 @@ impl Replay {
         self.moved.notified().await;
     }
 
+    /// The reading has waited: members who took nothing of what there is since `taken` are charged, and
+    /// turned out when it was too long. When `all` is read, whoever is still here counts.
+    pub(super) fn charge(&self, waited: Duration, taken: u64, all: bool) {
+        let mut state = self.lock();
+        let head = state.window.head();
+        for member in state.members.values_mut() {
+            let idle = match member.place {
+                Place::At(next) => all || next < head,
+                Place::Ahead => all,
+                Place::Out(_) => false,
+            };
+            if idle && member.took <= taken {
+                member.waited_for += waited;
+                if member.waited_for > GRACE {
+                    member.turn_out(End::Round);
+                }
+            }
+        }
+    }
+
     pub(super) fn wake_all(&self) {
         self.lock().wake_all();
     }
@@ -311,6 +339,7 @@ impl State {
         }
         if after > next {
             self.taken += 1;
+            member.took = self.taken;
             return Found::Items;
         }
         self.end.map_or(Found::Nothing, Found::Over)
@@ -328,13 +357,13 @@ impl State {
         Ok(())
     }
 
-    /// Lets go of what the quickest member has taken, as far as needed.
+    /// Lets go of what every member has taken, as far as needed.
     fn make_room(&mut self, weight: usize) -> bool {
         if self.window.has_room(weight) {
             return true;
         }
-        let quickest = self.quickest();
-        while !self.window.has_room(weight) && self.window.first() < quickest {
+        let slowest = self.slowest();
+        while !self.window.has_room(weight) && self.window.first() < slowest {
             self.window.evict();
         }
         self.window.has_room(weight)
@@ -351,14 +380,13 @@ impl State {
         }
     }
 
-    /// How far the quickest member has come. Whoever has not begun wants the reading to move on.
-    fn quickest(&self) -> u64 {
+    /// How far the slowest member has come. Whoever has not begun wants the reading to move on.
+    fn slowest(&self) -> u64 {
         let place = |member: &Member| match member.place {
-            Place::Ahead => Some(u64::MAX),
             Place::At(next) => Some(next),
-            Place::Out(_) => None,
+            Place::Ahead | Place::Out(_) => None,
         };
-        self.members.values().filter_map(place).max().unwrap_or_default()
+        self.members.values().filter_map(place).min().unwrap_or(u64::MAX)
     }
 
     fn wake_all(&self) {
@@ -367,6 +395,11 @@ impl State {
 }
 
 impl Member {
+    fn new(mailbox: Arc<Mailbox>) -> Self {
+        let (place, waited_for) = (Place::Ahead, Duration::ZERO);
+        Self { mailbox, place, start: None, took: 0, waited_for }
+    }
+
     fn turn_out(&mut self, end: End) {
         self.place = Place::Out(end);
         self.mailbox.wake();

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::round::Round;
@@ -16,7 +19,6 @@ use super::{
     history::HistoryLimits,
     mailbox::Mailbox,
     replay::{Origin, Replay},
-    turns::Turns,
 };
 use crate::{binding::CursorSpec, source::ChangeSource};
 
@@ -35,7 +37,8 @@ pub(super) struct Replays {
     pub(super) source: Arc<dyn ChangeSource>,
     pub(super) spec: Arc<CursorSpec>,
     pub(super) feed: Arc<Feed>,
-    pub(super) turns: Arc<Turns>,
+    /// One permit for each catch-up cursor of the process.
+    pub(super) turns: Arc<Semaphore>,
     /// What one replay holds in memory.
     pub(super) window: HistoryLimits,
     pub(super) closing: CancellationToken,
@@ -76,7 +79,7 @@ impl Replays {
     /// The life of one replay. Whoever comes while it waits for its turn is on it too.
     async fn run(&self, replay: &Replay) {
         self.gather(replay).await;
-        if let Some(_turn) = self.turns.take().await {
+        if let Ok(_turn) = self.turns.acquire().await {
             self.gathering().started = Some(Instant::now());
             Round::new(self, replay).run().await;
         }

@@ -47,12 +47,9 @@ impl Hub {
             return tell_reset(subscription, "the event id lies in the future");
         }
         let last = Tail { id: replays.feed.id_of(&position), time: position.time };
-        if let Some(next) = replays.feed.after_position(&position) {
-            let again = u64::from(matches!(origin, Origin::Within(_)));
-            subscription.rewind(next - again, None, last);
-        } else {
-            subscription.catch_up(replays, origin, last);
-        }
+        let next = replays.feed.after_position(&position);
+        let again = u64::from(matches!(origin, Origin::Within(_)));
+        subscription.rewind(origin, next.map(|next| next - again), last);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use ahash::RandomState;
 use super::{Item, feed::SubscriberId, mailbox::Mailbox};
 use crate::{
     binding::{Images, Selection},
-    change::{ChangeEvent, View},
+    change::View,
     query::{Checked, Key, Keyer, Path},
 };
 
@@ -83,20 +83,19 @@ impl Routes {
 
     /// Leaves an item with everyone it concerns. Gives those whose mailbox is overrun.
     pub(super) fn bring(&mut self, number: u64, item: &Item) -> Vec<SubscriberId> {
-        match item {
-            Item::Change(event, _) => {
-                let concerned = self.concerned(event);
-                let each = |(id, view)| (id, Item::Change(event.clone(), view));
-                self.leave(number, concerned.into_iter().map(each))
-            }
-            other => {
-                let heard = self.members.iter().filter_map(|(id, member)| {
-                    Some((*id, other.clone().for_whom(&member.selection)?))
-                });
-                let heard: Vec<_> = heard.collect();
-                self.leave(number, heard.into_iter())
-            }
+        if let Item::Change(event, _) = item
+            && let Ok(images) = Images::of(event)
+        {
+            let concerned = self.concerned(&images);
+            let each = |(id, view)| (id, Item::Change(event.clone(), view));
+            return self.leave(number, concerned.into_iter().map(each));
         }
+        let heard = self
+            .members
+            .iter()
+            .filter_map(|(id, member)| Some((*id, item.clone().for_whom(&member.selection)?)));
+        let heard: Vec<_> = heard.collect();
+        self.leave(number, heard.into_iter())
     }
 
     fn leave(
@@ -130,9 +129,8 @@ impl Routes {
         }
     }
 
-    /// Whom an event concerns, and how much of it. An event that cannot be read concerns nobody.
-    fn concerned(&self, event: &ChangeEvent) -> Vec<(SubscriberId, View)> {
-        let Ok(images) = Images::of(event) else { return Vec::new() };
+    /// Whom an event concerns, and how much of it.
+    fn concerned(&self, images: &Images<'_>) -> Vec<(SubscriberId, View)> {
         let mut candidates: Vec<_> = self.scan.iter().copied().collect();
         for (path, values) in &self.index {
             self.look_up(path, values, images.after(), &mut candidates);
@@ -142,7 +140,7 @@ impl Routes {
         candidates.dedup();
         // Equal keys do not prove equal values: the selection decides.
         let judged = candidates.into_iter().filter_map(|id| {
-            let view = self.members.get(&id)?.selection.judge(&images)?;
+            let view = self.members.get(&id)?.selection.judge(images)?;
             Some((id, view))
         });
         judged.collect()

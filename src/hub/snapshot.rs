@@ -36,7 +36,6 @@ pub(super) enum Step {
     Documents(Vec<Item>),
     /// The last document was brought; the changes that it does not show begin after a token.
     Done {
-        replays: Arc<Replays>,
         begin: ResumeToken,
         tail: Tail,
     },
@@ -137,7 +136,7 @@ impl Reading {
         let position = feed.key().before(at.next());
         let tail = Tail { id: feed.id_of(&position), time: position.time };
         let begin = ResumeToken::before(at.next());
-        Step::Done { replays: self.replays.clone(), begin, tail }
+        Step::Done { begin, tail }
     }
 
     /// Whatever the reason, the client has no id yet and begins anew when it comes back.

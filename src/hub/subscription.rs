@@ -42,17 +42,29 @@ const MOST_ITEMS: usize = 64;
 #[derive(Debug)]
 pub struct Subscription {
     feed: Arc<Feed>,
+    replays: Arc<Replays>,
     id: SubscriberId,
     mailbox: Arc<Mailbox>,
     selection: Arc<Selection>,
     phase: Phase,
     /// The id that a client would come back with, and its time.
     last: Tail,
+    /// Where it stands, until it has come to the head for the first time: if the history forgets that
+    /// meanwhile, it is read from MongoDB once more.
+    behind: Option<Behind>,
     /// Everything up to here was given by another cursor, which may be ahead of the feed.
     seen: Option<ResumeToken>,
     /// Taken items, not yet looked at. Kept to reuse its memory.
     taken: Vec<(u64, Item)>,
     _lease: Lease,
+}
+
+/// A client that has not caught up yet.
+#[derive(Debug)]
+struct Behind {
+    from: Origin,
+    /// Where it joined the feed.
+    joined: (u64, Tail),
 }
 
 #[derive(Debug)]
@@ -78,37 +90,58 @@ pub enum Delivery {
 
 impl Subscription {
     pub(super) fn live(
-        feed: Arc<Feed>,
+        replays: Arc<Replays>,
         id: SubscriberId,
         selection: Arc<Selection>,
         lease: Lease,
     ) -> Self {
+        let feed = replays.feed.clone();
         let mailbox = Arc::new(Mailbox::new(feed.mailbox_limits));
         let (next, last) = feed.join(id, &mailbox);
         let (phase, taken) = (Phase::Reading(next), Vec::new());
-        Self { feed, id, mailbox, selection, phase, last, seen: None, taken, _lease: lease }
-    }
-
-    /// Begins with an item of the history instead of now; items up to `seen` that are still to come are
-    /// not wanted. `last` is the position that the client asked for.
-    pub(super) fn rewind(&mut self, next: u64, seen: Option<ResumeToken>, last: Tail) {
-        self.phase = Phase::Reading(next);
-        self.seen = seen;
-        self.last = last;
-    }
-
-    /// Begins with what MongoDB holds after `origin`; or in the history, when that is enough.
-    pub(super) fn catch_up(&mut self, replays: &Arc<Replays>, origin: Origin, last: Tail) {
-        if let Origin::Token(token) = &origin
-            && let Some(next) = self.feed.after(token)
-        {
-            // Another replica may have told the token before this one's cursor has come to it.
-            return self.rewind(next, Some(token.clone()), last);
+        Self {
+            feed,
+            replays,
+            id,
+            mailbox,
+            selection,
+            phase,
+            last,
+            behind: None,
+            seen: None,
+            taken,
+            _lease: lease,
         }
-        if let Phase::Reading(joined) = self.phase {
-            let joined = (joined, std::mem::replace(&mut self.last, last));
-            let place = CatchUp::board(replays.clone(), self.id, &self.mailbox, origin, joined);
-            self.phase = Phase::CatchingUp(place);
+    }
+
+    /// Begins in the past instead of now, in the history when that reaches far enough. `last` is the
+    /// position that the client asked for, and `next` the item after it where that is known.
+    pub(super) fn rewind(&mut self, from: Origin, next: Option<u64>, last: Tail) {
+        let Phase::Reading(joined) = self.phase else { return };
+        let joined = (joined, std::mem::replace(&mut self.last, last));
+        // Another replica may have told a token before this one's cursor has come to it.
+        let token = if let Origin::Token(token) = &from { Some(token.clone()) } else { None };
+        let after = token.as_ref().and_then(|token| self.feed.after(token));
+        self.behind = Some(Behind { from, joined });
+        match next.or(after) {
+            Some(next) => (self.phase, self.seen) = (Phase::Reading(next), token),
+            None => drop(self.catch_up()),
+        }
+    }
+
+    /// Reads from MongoDB what the history does not hold. False: it has been live, and was too slow.
+    fn catch_up(&mut self) -> bool {
+        let Some(Behind { from, joined }) = &self.behind else { return false };
+        let (replays, from, joined) = (self.replays.clone(), from.clone(), joined.clone());
+        let place = CatchUp::board(replays, self.id, &self.mailbox, from, joined);
+        self.phase = Phase::CatchingUp(place);
+        true
+    }
+
+    /// Everything up to a token has been taken.
+    fn came_to(&mut self, token: Option<&ResumeToken>) {
+        if let (Some(behind), Some(token)) = (&mut self.behind, token) {
+            behind.from = Origin::Token(token.clone());
         }
     }
 
@@ -220,15 +253,19 @@ impl Subscription {
             Read::Items => {
                 let after = self.taken.last().map_or(next, |(number, _)| number + 1);
                 self.phase = Phase::Reading(after);
+                let token = self.taken.iter().rev().find_map(|(_, item)| item.token()).cloned();
+                self.came_to(token.as_ref());
                 None
             }
             Read::Ended(reason) => Some(reason),
-            Read::Gone => Some(CloseReason::SlowConsumer),
+            Read::Gone => (!self.catch_up()).then_some(CloseReason::SlowConsumer),
             Read::AtHead if self.selection.is_everything() => {
+                self.behind = None;
                 self.mailbox.woken().await;
                 None
             }
             Read::AtHead => {
+                self.behind = None;
                 if self.feed.route(self.id, next, &self.selection) {
                     self.phase = Phase::Routed;
                 }
@@ -263,12 +300,12 @@ impl Subscription {
                 self.taken.extend(documents.into_iter().map(|item| (0, item)));
                 None
             }
-            Step::Done { replays, begin, tail } => {
+            Step::Done { begin, tail } => {
                 if let Phase::Snapshot(_, joined) = self.phase {
                     self.phase = Phase::Reading(joined);
                 }
                 self.taken.push((0, Item::SnapshotEnd(tail.clone())));
-                self.catch_up(&replays, Origin::Token(begin), tail);
+                self.rewind(Origin::Token(begin), None, tail);
                 None
             }
             Step::Failed(reason) => Some(reason),
@@ -284,6 +321,7 @@ impl Subscription {
                 None
             }
             Caught::UpWith { next, seen } => {
+                self.came_to(seen.as_ref());
                 self.seen = seen;
                 self.phase = Phase::Reading(next);
                 None

@@ -20,14 +20,8 @@ use crate::{
     source::{EndReason, Fault, Open, Reader, Signal, SourceError, Start},
 };
 
-/// How long in all a replay waits for its members while others wait for its turn.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// How long it waits for members who take nothing, though nobody else wants the turn.
-const STALLED: Duration = Duration::from_secs(10);
-
-/// How often a waiting replay looks whether others wait.
-const TICK: Duration = Duration::from_millis(100);
+/// How long a full window waits before it looks who keeps it waiting.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Owned by the task of a replay.
 pub(super) struct Round<'a> {
@@ -35,10 +29,6 @@ pub(super) struct Round<'a> {
     replay: &'a Replay,
     /// Who is on it, and from where.
     members: Vec<(SubscriberId, Origin)>,
-    /// Time spent on waiting for members.
-    waited: Duration,
-    /// What members had taken when they were seen to take something last.
-    taken: (u64, Instant),
     cancelled: CancellationToken,
     _ends_with_the_round: DropGuard,
 }
@@ -50,8 +40,6 @@ impl<'a> Round<'a> {
             members: replay.depart(),
             replays,
             replay,
-            waited: Duration::ZERO,
-            taken: (0, Instant::now()),
             _ends_with_the_round: cancelled.clone().drop_guard(),
             cancelled,
         }
@@ -147,12 +135,12 @@ impl<'a> Round<'a> {
 
     async fn read(&mut self, mut reader: Reader) {
         while self.is_wanted() {
-            let asked = Instant::now();
+            let (asked, taken) = (Instant::now(), self.replay.taken());
             let items = match reader.next().await {
                 Signal::Batch(batch) => {
                     if batch.events.is_empty() {
                         // All is read: whoever is still here takes its time.
-                        self.note_waiting(asked);
+                        self.replay.charge(asked.elapsed(), taken, true);
                     }
                     let feed = &self.replays.feed;
                     let seal = |event| Item::Change(Arc::new(feed.seal(event)), View::Whole);
@@ -197,26 +185,15 @@ impl<'a> Round<'a> {
     }
 
     async fn wait(&mut self) {
-        let since = Instant::now();
+        let (since, taken) = (Instant::now(), self.replay.taken());
         // Whether someone moved or time went by, the caller looks again.
         let _ = timeout(TICK, self.replay.moved()).await;
-        self.note_waiting(since);
+        self.replay.charge(since.elapsed(), taken, false);
     }
 
-    fn note_waiting(&mut self, since: Instant) {
-        let now = Instant::now();
-        self.waited += now - since;
-        let taken = self.replay.taken();
-        if taken != self.taken.0 {
-            self.taken = (taken, now);
-        }
-    }
-
-    /// A turn is for those who make use of it.
+    /// Whether anyone waits for more, or takes what there is.
     fn is_wanted(&self) -> bool {
-        let yields = self.waited > PATIENCE && self.replays.turns.are_contended();
-        let stalled = self.waited > STALLED && self.taken.1.elapsed() > STALLED;
-        !(yields || stalled || self.cancelled.is_cancelled() || self.replay.is_idle())
+        !self.cancelled.is_cancelled() && !self.replay.is_idle()
     }
 }
 

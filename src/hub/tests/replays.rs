@@ -150,3 +150,25 @@ async fn a_replay_without_members_does_not_begin() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(source.openings(), before);
 }
+
+/// Positions inside and outside of a small history: whoever the history forgets before it has caught up
+/// is served by MongoDB once more.
+#[tokio::test(start_paused = true)]
+async fn a_storm_on_a_small_history_leaves_nobody_behind() {
+    let history = HistoryLimits { events: 30, bytes: 1 << 20 };
+    let (source, hub, mut keeper) = behind(0, HubLimits { history, ..limits() }).await;
+    for n in 1..=60 {
+        source.insert(n);
+        take(&mut keeper, 1).await;
+    }
+    let mut clients = Vec::new();
+    for n in 1..=60 {
+        clients.push(join(&hub, id_of(&source, n)).await);
+    }
+    source.insert(61);
+    take(&mut keeper, 1).await;
+    let taken = clients.iter_mut().zip(1..).map(|(client, n)| take(client, 61 - n));
+    for (n, seen) in join_all(taken).await.into_iter().enumerate() {
+        assert_eq!(seen, numbers(n as i32 + 2..=61), "after {}", n + 1);
+    }
+}
