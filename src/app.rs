@@ -180,6 +180,7 @@ fn hub_limits(streams: &StreamsConfig) -> HubLimits {
         snapshots: streams.snapshots,
         linger: streams.linger,
         open_timeout: streams.open_timeout,
+        event: streams.max_event,
         history: HistoryLimits { events: streams.history.events, bytes: streams.history.bytes },
         mailbox: MailboxLimits { events: streams.mailbox.events, bytes: streams.mailbox.bytes },
     }

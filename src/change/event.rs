@@ -13,11 +13,16 @@ pub struct ChangeEvent {
     raw: RawDocumentBuf,
     token: ResumeToken,
     id: PositionId,
-    frames: Mutex<Vec<(Shape, View, Frame)>>,
+    frames: Mutex<Vec<Encoded>>,
+    /// Longest JSON text, bytes.
+    largest: usize,
     etag: OnceLock<Option<ObjectId>>,
     before: OnceLock<Option<RawDocumentBuf>>,
     memo: Memo,
 }
+
+/// An event's bytes in a shape and a view, or why there are none.
+type Encoded = (Shape, View, Result<Frame, JsonError>);
 
 impl ChangeEvent {
     /// `token` is the event's own resume token, `id` the opaque position that stands for it.
@@ -27,10 +32,16 @@ impl ChangeEvent {
             token,
             id,
             frames: Mutex::default(),
+            largest: usize::MAX,
             etag: OnceLock::new(),
             before: OnceLock::new(),
             memo: Memo::default(),
         }
+    }
+
+    /// Bounds the JSON text of the event, in bytes: a longer one is an error of [`ChangeEvent::frame`].
+    pub fn bounded(self, largest: usize) -> Self {
+        Self { largest, ..self }
     }
 
     /// The event's document.
@@ -81,11 +92,16 @@ impl ChangeEvent {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let known = frames.iter().find(|(known, seen, _)| *seen == view && known == shape);
         if let Some((_, _, frame)) = known {
-            return Ok(frame.clone());
+            return frame.clone();
         }
-        let frame = frame::encode(self, shape, view)?;
+        let frame = frame::encode(self, shape, view).and_then(|frame| self.bound(frame));
         frames.push((shape.clone(), view, frame.clone()));
-        Ok(frame)
+        frame
+    }
+
+    fn bound(&self, frame: Frame) -> Result<Frame, JsonError> {
+        let fits = frame.json.len() <= self.largest;
+        if fits { Ok(frame) } else { Err(JsonError::TooLarge(self.largest)) }
     }
 }
 

@@ -12,9 +12,13 @@ use axum::{
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame};
 use rand::Rng;
+use serde_json::json;
 use tokio_util::sync::ReusableBoxFuture;
 
-use super::{outgoing::Outgoing, session::Session};
+use super::{
+    outgoing::{Outgoing, unsendable},
+    session::Session,
+};
 use crate::change::{ChangeEvent, Dialect, Shape, View};
 
 /// How a client wants its events.
@@ -89,7 +93,8 @@ impl SseFormat {
             Ok(frame) => out.put_slice(&frame.sse),
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                out.put_slice(b"event: skipped\ndata: {\"reason\":\"the event is malformed\"}\n\n");
+                let reason = json!({ "reason": unsendable(error) }).to_string();
+                put(out, &["event: skipped\ndata: ", &reason, "\n\n"]);
             }
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Feed {
     state: RwLock<State>,
     key: PositionKey,
     scope: String,
+    /// Longest JSON text of an event, bytes.
+    largest_event: usize,
     pub(super) mailbox_limits: MailboxLimits,
 }
 
@@ -85,7 +87,13 @@ impl Feed {
             ended: None,
             observers: HashMap::new(),
         };
-        Self { state: RwLock::new(state), key, scope: namespace.to_string(), mailbox_limits }
+        let (state, scope) = (RwLock::new(state), namespace.to_string());
+        Self { state, key, scope, largest_event: usize::MAX, mailbox_limits }
+    }
+
+    /// Events whose JSON text is longer than this many bytes are not delivered.
+    pub(super) fn bounded(self, largest_event: usize) -> Self {
+        Self { largest_event, ..self }
     }
 
     // ---- the fan-out's side ----
@@ -131,7 +139,7 @@ impl Feed {
     /// An event as the feed holds it: with its id.
     pub(super) fn seal(&self, event: SourceEvent) -> ChangeEvent {
         let id = self.id_of(&self.key.after(&event.token));
-        ChangeEvent::new(event.raw, event.token, id)
+        ChangeEvent::new(event.raw, event.token, id).bounded(self.largest_event)
     }
 
     // ---- the subscribers' side ----

@@ -44,6 +44,8 @@ pub struct HubLimits {
     pub linger: Duration,
     /// How long a client waits for a cursor to open.
     pub open_timeout: Duration,
+    /// Longest JSON text of an event, bytes; a longer one is skipped.
+    pub event: usize,
     /// The recent events of each cursor.
     pub history: HistoryLimits,
     /// What waits for one subscriber.
@@ -311,7 +313,7 @@ impl Hub {
 
     fn feed(&self, spec: &CursorSpec, floor: ResumeToken, key: PositionKey) -> Feed {
         let limits = &self.0.limits;
-        Feed::new(floor, &spec.namespace, key, limits.history, limits.mailbox)
+        Feed::new(floor, &spec.namespace, key, limits.history, limits.mailbox).bounded(limits.event)
     }
 }
 

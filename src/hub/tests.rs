@@ -34,6 +34,7 @@ fn limits() -> HubLimits {
         snapshots: 2,
         linger: LINGER,
         open_timeout: Duration::from_secs(10),
+        event: usize::MAX,
         history: HistoryLimits { events: 1000, bytes: 1 << 20 },
         mailbox: MailboxLimits { events: 1000, bytes: 1 << 20 },
     }

@@ -18,6 +18,9 @@ pub enum JsonError {
     /// Documents and arrays nest beyond [`MAX_DEPTH`](super::MAX_DEPTH), more than MongoDB stores.
     #[error("document nests deeper than {} levels", super::MAX_DEPTH)]
     TooDeep,
+    /// The text is longer than the operator allows; the bound is in bytes.
+    #[error("the text is longer than {0} bytes")]
+    TooLarge(usize),
 }
 
 /// The elements of one document or array; ends after the first error.

@@ -35,6 +35,34 @@ async fn large_documents_arrive_whole() {
     }
 }
 
+/// An event whose text exceeds `streams.max_event` is reported in its place, and its neighbours arrive.
+#[tokio::test]
+async fn an_event_beyond_the_bound_is_reported() {
+    let app = TestApp::with_streams("max_event: 100KiB").await;
+    app.declare("c", vec![all()]).await;
+    let mut sse = app.sse("c/all").await;
+    let mut plain = app.socket("c/all").await;
+    let (mut enveloped, _) = app.enveloped("c/all").await;
+    for (n, size) in [(1_i64, 90_000), (2, 110_000), (3, 10)] {
+        let document = doc! { "_id": n, "text": "x".repeat(size) };
+        app.coll("c").insert_one(document).await.unwrap();
+    }
+    let reason = "the event is larger than the service delivers";
+    assert_eq!(sse.change().await["documentKey"]["_id"], 1);
+    let skipped = sse.event().await;
+    assert!(skipped.is("skipped"), "{skipped:?}");
+    assert_eq!(skipped.json()["reason"], reason);
+    assert_eq!(sse.change().await["documentKey"]["_id"], 3);
+    for n in [1, 3] {
+        assert_eq!(plain.json().await["documentKey"]["_id"], n);
+    }
+    for event in ["change", "skipped", "change"] {
+        let message = enveloped.json().await;
+        assert_eq!(message["event"], event);
+        assert!(event == "change" || message["data"]["reason"] == reason, "{message}");
+    }
+}
+
 /// A client's ping is answered while a message of 8 MB is going out: between its fragments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ping_is_answered_during_a_large_message() {

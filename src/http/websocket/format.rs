@@ -11,7 +11,10 @@ use crate::{
     change::{ChangeEvent, Shape, View},
     entity::Print,
     envelope::Body,
-    http::{outgoing::Outgoing, sse::shown},
+    http::{
+        outgoing::{Outgoing, unsendable},
+        sse::shown,
+    },
     hub::CloseReason,
     json::JsonError,
 };
@@ -95,7 +98,7 @@ impl WsFormat {
             Ok(frame) => outbox.push_text(&[frame.preamble, frame.json, end]),
             Err(error) => {
                 warn(&error);
-                let data = json!({ "reason": "the event is malformed" });
+                let data = json!({ "reason": unsendable(error) });
                 push_json(None, "skipped", &data, end, outbox);
             }
         }
