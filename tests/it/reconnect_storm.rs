@@ -2,12 +2,14 @@
 
 use bson::doc;
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use crate::support::{
     TestApp, all,
     client::{key, keys},
     fail_point::FailPoints,
     mongod::{connect, private},
+    sse::Sse,
 };
 
 /// How many come back, each with a position of its own. A debug build of both sides on one machine
@@ -49,4 +51,33 @@ async fn a_storm_of_reconnects_opens_few_cursors() {
     let opened = faults.count("aggregate").await - before;
     assert!((1..=CATCH_UPS).contains(&opened), "{opened} aggregates");
     mongod.stop().await.unwrap();
+}
+
+/// Clients that come back and read nothing keep nobody else from coming back, though they are as many as
+/// there may be catch-up cursors, several times over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stalled_clients_keep_nobody_from_resuming() {
+    let first = TestApp::start().await;
+    let stage = |n: i32| doc! { "$match": { "operationType": { "$ne": format!("never-{n}") } } };
+    let own = |n: i32| doc! { "uri": format!("own-{n}"), "stages": [stage(n)] };
+    first.declare("c", (0..4).map(own).chain([all()]).collect()).await;
+    let id = first.sse("c/all").await.last_id;
+    // Several times what loopback's buffers hold.
+    let text = "x".repeat(256 * 1024);
+    let documents = (0..96_i64).map(|n| doc! { "_id": n, "text": &text });
+    first.coll("c").insert_many(documents).await.unwrap();
+    let app = first.replica("streams: { catch_up: 1 }").await;
+    let last = [("last-event-id", id.as_str())];
+    let mut stalled = Vec::new();
+    for n in 0..4 {
+        let path = app.path(&format!("c/own-{n}"));
+        stalled.push(Sse::begin(app.address, &path, &last).await);
+    }
+    let began = Instant::now();
+    let mut quick = app.resume("c/all", &id).await;
+    assert_eq!(keys(&mut quick, 96).await, (0..96).collect::<Vec<_>>());
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    // Whoever reads at last has missed nothing.
+    let mut late = stalled.remove(0).ready().await;
+    assert_eq!(keys(&mut late, 96).await, (0..96).collect::<Vec<_>>());
 }
