@@ -2,10 +2,10 @@
 
 use bson::doc;
 
-use super::shop::ORDER;
+use super::shop::{ORDER, Reader, Shop};
 use crate::support::{
     mongod::{fresh_database, shared_uri},
-    tailwater::{Folder, run},
+    tailwater::{Folder, Running, after, run},
 };
 
 /// `check` says what would be served and where pre-images are missing; what is wrong is named with
@@ -79,4 +79,36 @@ async fn wrong_declarations_stop_a_start() {
     let (code, _, err) = run(&listen).await;
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("a.yaml:2:") && err.contains("name"), "{err}");
+}
+
+/// The log says which entities have no events, names connections by `sub`, and tells of a folder that
+/// became invalid.
+#[tokio::test]
+async fn the_log_tells_of_entities_and_their_readers() {
+    let silent = "  - { name: Silent, collection: DB.silent, source: /s }\n";
+    let shop = Shop::start(&format!("{ORDER}{silent}")).await;
+    let (name, uri) = (shop.app.db.name(), shared_uri().await);
+    let yaml = format!(
+        "mongodb: {{ uri: \"{uri}\" }}\nlisten: 127.0.0.1:0\nentities: {}\n\
+         auth: {{ basic: {{ database: {name}, collection: users }} }}\n\
+         acl: {{ database: {name}, collection: acl }}\n",
+        shop.folder.path()
+    );
+    let config = Folder::new().with("t.yaml", &yaml);
+    let file = format!("{}/t.yaml", config.path());
+    let mut service = Running::start(&["serve", "--config", &file], &[]);
+    let address = after(&mut service.stderr, "ready on http://").await.parse().unwrap();
+    after(&mut service.stderr, "`Silent` declares no events").await;
+    let reader = Reader::open(address, "root", "/api/subscribe/Order", &[]).await;
+    assert!(reader.connected.starts_with("connected sub=1 "));
+    let open = after(&mut service.stderr, "an entity feed is open").await;
+    assert!(open.contains("sub=1") && open.contains("topic=entity.Order"), "{open}");
+    assert!(!open.contains('\x1b'), "{open}");
+    shop.redeclare("entities: [{ nmae: Order }]\n");
+    let kept = after(&mut service.stderr, "the last valid ones stay in use").await;
+    assert!(kept.contains("shop.yaml:1:"), "{kept}");
+    drop(reader);
+    let closed = after(&mut service.stderr, "an entity feed is closed").await;
+    assert!(closed.contains("sub=1") && closed.contains("the client left"), "{closed}");
+    assert_eq!(service.end("-TERM").await, Some(0));
 }
