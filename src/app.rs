@@ -19,12 +19,15 @@ use crate::{
     binding::Namespace,
     catalog::Catalog,
     change::Dialect,
-    config::{CompatMode, Config, DocumentsConfig, StreamsConfig},
-    http::{
-        AppState, ServerLimits, documents::Documents, feeds::Feeds, gate::Gate, plan,
-        rights::Rights, router, serve, state::Shared,
+    config::{
+        CompatMode, Config, DocumentsConfig, LimitsConfig, OwnCursors, StreamsConfig,
+        TrustedProxies,
     },
-    hub::{HistoryLimits, Hub, HubLimits, KeyReceiver, MailboxLimits},
+    http::{
+        AppState, ServerLimits, caps::Caps, documents::Documents, feeds::Feeds, gate::Gate,
+        operator_router, plan, rights::Rights, router, serve, state::Shared,
+    },
+    hub::{HistoryLimits, Hub, HubLimits, KeyReceiver, MailboxLimits, OwnLimits},
     source::MongoSource,
 };
 
@@ -37,14 +40,23 @@ pub async fn run(
     listener: TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
+    let operators = listen_for_operators(&config).await?;
     let stop = CancellationToken::new();
     let app = App::start(&config, stop.clone()).await?;
     let tasks = TaskTracker::new();
     let state = app.state(&config, stop.clone(), tasks.clone());
     app.watch(&config, stop.clone());
     let limits = server_limits(&config);
+    let caps = state.caps().clone();
+    // Operators look at the drain too, and connections of theirs do not delay it.
+    let drained = CancellationToken::new();
+    let _drained = drained.clone().drop_guard();
+    if let Some(listener) = operators {
+        let (router, caps) = (operator_router(state.clone()), app.operator_caps());
+        tokio::spawn(serve(listener, router, limits, caps, drained, TaskTracker::new()));
+    }
     let accepting =
-        tokio::spawn(serve(listener, router(state), limits, stop.clone(), tasks.clone()));
+        tokio::spawn(serve(listener, router(state), limits, caps, stop.clone(), tasks.clone()));
     shutdown.await;
     tracing::info!("draining");
     stop.cancel();
@@ -69,6 +81,16 @@ pub async fn explain(config: &Config, path: &str, asked: &StandIn) -> anyhow::Re
     let plan = plan(&state, path, asked).await.map_err(anyhow::Error::msg);
     app.drain(Duration::ZERO, &TaskTracker::new()).await;
     plan
+}
+
+/// Binds the operators' own listener, where there is one.
+async fn listen_for_operators(config: &Config) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = config.listen.admin else { return Ok(None) };
+    let listener = TcpListener::bind(address).await;
+    let listener =
+        listener.with_context(|| format!("cannot listen on {address} (admin_listen)"))?;
+    tracing::info!(address = %listener.local_addr()?, "operators are served");
+    Ok(Some(listener))
 }
 
 struct App {
@@ -127,6 +149,11 @@ impl App {
             hub: self.hub.clone(),
             catalog: self.catalog.clone(),
             gate: self.gate.clone(),
+            caps: Caps::new(
+                &config.limits,
+                config.listen.trusted_proxies.clone(),
+                self.hub.telemetry().clone(),
+            ),
             rights: self.rights.clone(),
             feeds: self.feeds.clone(),
             documents: self.documents(&config.documents),
@@ -146,6 +173,12 @@ impl App {
             draining,
             tasks,
         })
+    }
+
+    /// Clients do not keep operators out.
+    fn operator_caps(&self) -> Caps {
+        let limits = LimitsConfig { per_address: None, ..LimitsConfig::default() };
+        Caps::new(&limits, TrustedProxies::default(), self.hub.telemetry().clone())
     }
 
     fn documents(&self, limits: &DocumentsConfig) -> Documents {
@@ -176,6 +209,7 @@ const CURSORS_END: Duration = Duration::from_secs(5);
 fn hub_limits(streams: &StreamsConfig) -> HubLimits {
     HubLimits {
         cursors: streams.cursors,
+        own: own_limits(streams.own_cursors),
         catch_ups: streams.catch_up,
         snapshots: streams.snapshots,
         linger: streams.linger,
@@ -184,6 +218,11 @@ fn hub_limits(streams: &StreamsConfig) -> HubLimits {
         history: HistoryLimits { events: streams.history.events, bytes: streams.history.bytes },
         mailbox: MailboxLimits { events: streams.mailbox.events, bytes: streams.mailbox.bytes },
     }
+}
+
+fn own_limits(caps: OwnCursors) -> OwnLimits {
+    let OwnCursors { total, per_stream, per_principal } = caps;
+    OwnLimits { total, per_stream, per_principal }
 }
 
 fn server_limits(config: &Config) -> ServerLimits {

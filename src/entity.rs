@@ -25,7 +25,6 @@
 //! | `feed`, `audience` | what one reader asks for and may have |
 //! | `publication`, `payload`, `rendition`, `print` | what a change becomes |
 //! | `bundle` | several feeds on one cursor |
-//! | `subscribers` | who reads, and what was delivered |
 
 mod asked;
 mod audience;
@@ -44,7 +43,6 @@ mod payload;
 mod print;
 mod publication;
 mod rendition;
-mod subscribers;
 mod subscription_def;
 mod topic;
 #[cfg(test)]
@@ -52,7 +50,7 @@ mod fixture;
 
 pub use asked::{Asked, Found};
 pub use audience::{Audience, AudienceError, Caller};
-pub use bundle::{Bundle, Planned, Told};
+pub use bundle::{Bundle, Kept, Planned, Told};
 pub use entities::{Entities, PreImages, Texts};
 pub use entity_def::EntityDef;
 pub use event_def::EventDef;
@@ -67,6 +65,5 @@ pub use payload::Payload;
 pub use print::Print;
 pub use publication::{Publication, Published};
 pub use rendition::{Rendered, RenderedEvent, Rendition, Withheld, WithheldReason};
-pub use subscribers::{Registered, Subscriber, Subscribers, Totals};
 pub use subscription_def::{Scope, SubscriptionDef, Transport, Transports};
 pub use topic::{Topic, TopicError, default_topic};

@@ -3,6 +3,7 @@
 //! Handlers are straight lines; what can go wrong in them becomes a status in one place, [`error`].
 
 mod bare_socket;
+pub mod caps;
 mod collections;
 mod cors;
 mod deadline;
@@ -19,9 +20,11 @@ mod lookup;
 mod many;
 mod open;
 mod opening;
+mod operator;
 mod outgoing;
 mod plans;
 mod reads;
+mod record;
 mod recover;
 mod request;
 pub mod rights;
@@ -38,6 +41,6 @@ mod visitor;
 mod websocket;
 
 pub use plans::plan;
-pub use router::router;
+pub use router::{operator_router, router};
 pub use server::{ServerLimits, serve};
 pub use state::AppState;

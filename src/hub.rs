@@ -26,7 +26,7 @@ pub use history::HistoryLimits;
 pub use item::{Item, Reset, Skipped, Status, Tail};
 pub use mailbox::CloseHandle;
 pub use mailbox::MailboxLimits;
-pub use registry::{Hub, HubLimits, KeyReceiver, SubscribeError};
+pub use registry::{Hub, HubLimits, KeyReceiver, OwnLimits, Owner, SubscribeError};
 pub use subscription::{Delivery, Resume, Subscription};
 
 #[cfg(test)]

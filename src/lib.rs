@@ -20,6 +20,7 @@
 //! | [`change`] | one change event: its position, its frames |
 //! | [`yaml`] | what a file of declarations says, and where |
 //! | [`json`] | BSON as JSON text in every `jsonMode`, and lenient Extended JSON as BSON |
+//! | [`telemetry`] | what the operator sees: counters, and the record of each connection |
 //! | [`config`] | what the operator wants |
 //! | [`suggest`] | which word was meant |
 //! | [`backoff`] | how long to wait before trying again |
@@ -40,6 +41,7 @@ pub mod query;
 pub mod change;
 pub mod yaml;
 pub mod json;
+pub mod telemetry;
 pub mod config;
 pub mod suggest;
 pub mod backoff;

@@ -6,7 +6,6 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     catalog::{Declarations, declarations},
     config::{AuthConfig, Config},
-    entity::Subscribers,
     http::feeds::Feeds,
 };
 
@@ -28,8 +27,7 @@ pub(super) fn feeds(config: &Config, stop: CancellationToken) -> anyhow::Result<
             authentication is configured"
         );
     }
-    let (prefix, subscribers) = (config.prefix.clone(), Subscribers::default());
-    Ok(Some(Feeds { prefix, declarations: declared, subscribers, identity }))
+    Ok(Some(Feeds { prefix: config.prefix.clone(), declarations: declared, identity }))
 }
 
 fn has_identity(auth: &AuthConfig) -> bool {

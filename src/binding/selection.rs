@@ -11,6 +11,7 @@ use super::{
 use crate::{
     change::View,
     query::{Checked, IndexChoice, Key, Keyer, Path},
+    telemetry::Sieve,
 };
 
 /// Decides for one subscriber. The only place where an event is kept from a client.
@@ -54,16 +55,23 @@ impl Selection {
 
     /// What of an event is for this subscriber. What cannot be decided is not.
     pub fn judge(&self, images: &Images<'_>) -> Option<View> {
+        self.verdict(images).ok()
+    }
+
+    /// The same, or what keeps the event from this subscriber.
+    pub fn verdict(&self, images: &Images<'_>) -> Result<View, Sieve> {
         if !self.any_of.is_empty() {
-            return self.any_of.iter().find_map(|one| one.judge(images));
+            return self.verdict_of_any(images);
         }
         let side = self.boundary.as_ref().map_or(Side::Visible(View::Whole), |b| b.judge(images));
         match side {
-            Side::Visible(view) if self.passes(images.decisive(), images.decisive_raw()) => {
-                Some(view)
-            }
-            Side::Visible(View::Whole) | Side::Left => self.left(images),
-            Side::Visible(_) | Side::Hidden => None,
+            Side::Visible(view) => match self.passes(images.decisive(), images.decisive_raw()) {
+                Ok(()) => Ok(view),
+                Err(sieve) if view == View::Whole => self.left(images).ok_or(sieve),
+                Err(sieve) => Err(sieve),
+            },
+            Side::Left => self.left(images).ok_or(Sieve::Scope),
+            Side::Hidden => Err(Sieve::Scope),
         }
     }
 
@@ -71,10 +79,22 @@ impl Selection {
     fn left(&self, images: &Images<'_>) -> Option<View> {
         let changed = matches!(images.kind, Kind::Update | Kind::Replace);
         let (before, raw) = (images.before()?, images.before_raw()?);
-        (self.leave && changed && self.passes(before, raw)).then_some(View::Leave)
+        (self.leave && changed && self.passes(before, raw).is_ok()).then_some(View::Leave)
     }
 
-    fn passes(&self, event: &Checked<'_>, raw: &RawDocument) -> bool {
+    /// What keeps the event from the last one stands for all.
+    fn verdict_of_any(&self, images: &Images<'_>) -> Result<View, Sieve> {
+        let mut verdict = Err(Sieve::Scope);
+        for one in &self.any_of {
+            verdict = one.verdict(images);
+            if verdict.is_ok() {
+                break;
+            }
+        }
+        verdict
+    }
+
+    fn passes(&self, event: &Checked<'_>, raw: &RawDocument) -> Result<(), Sieve> {
         self.steps.pass(event, raw, self.notify_when.as_ref())
     }
 
@@ -84,8 +104,9 @@ impl Selection {
             let keys: Option<Vec<_>> = self.any_of.iter().map(|one| one.keys(keyer)).collect();
             return keys.map(|keys| keys.concat());
         }
+        let mut indexable = self.indexable();
         let keys =
-            self.indexable().find_map(|(condition, index)| index.keys(&condition.filter, keyer))?;
+            indexable.find_map(|(_, condition, index)| index.keys(&condition.filter, keyer))?;
         let mut everywhere = keys.clone();
         for (path, key) in keys.iter().filter(|(path, _)| path.root() == "fullDocument") {
             for root in self.other_roots() {
@@ -95,12 +116,20 @@ impl Selection {
         Some(everywhere)
     }
 
+    /// What keeps from the subscriber whatever the index does not name it for. `None`: no index can tell.
+    pub fn indexed_by(&self) -> Option<Sieve> {
+        let first = self.any_of.first().unwrap_or(self);
+        first.indexable().next().map(|(sieve, ..)| sieve)
+    }
+
     /// Conditions that see the event as it came, those that tell most callers apart first.
-    fn indexable(&self) -> impl Iterator<Item = (&Condition, &IndexChoice)> {
-        let boundary = self.boundary.as_ref().map(Boundary::condition);
+    fn indexable(&self) -> impl Iterator<Item = (Sieve, &Condition, &IndexChoice)> {
+        let boundary = self.boundary.as_ref().map(|it| (Sieve::Scope, it.condition()));
         let last = self.notify_when.as_ref().filter(|_| self.steps.leave_untouched());
-        let conditions = boundary.into_iter().chain(last).chain(self.steps.leading());
-        conditions.filter_map(|condition| Some((condition, condition.index.as_ref()?)))
+        let last = last.map(|condition| (Sieve::NotifyWhen, condition));
+        let stages = self.steps.leading().map(|condition| (Sieve::Stage, condition));
+        let conditions = boundary.into_iter().chain(last).chain(stages);
+        conditions.filter_map(|(sieve, it)| Some((sieve, it, it.index.as_ref()?)))
     }
 
     /// Where else than in `fullDocument` the document is looked at.

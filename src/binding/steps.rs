@@ -2,8 +2,11 @@
 
 use bson::{RawDocument, RawDocumentBuf};
 
-use crate::query::{
-    BoundFilter, Checked, Filter, IndexChoice, MatchError, ParseOptions, Projection, Refusal,
+use crate::{
+    query::{
+        BoundFilter, Checked, Filter, IndexChoice, MatchError, ParseOptions, Projection, Refusal,
+    },
+    telemetry::Sieve,
 };
 
 /// One stage.
@@ -65,31 +68,38 @@ impl Steps {
         !self.0.iter().any(|step| matches!(step, Step::Match(_)))
     }
 
-    /// Whether an event passes the stages and then a last condition, each seeing what the stages
-    /// before it made of the event.
+    /// Lets an event pass the stages and then a last condition, each seeing what the stages before it
+    /// made of the event; or says which of the two does not.
     pub(super) fn pass(
         &self,
         event: &Checked<'_>,
         raw: &RawDocument,
         last: Option<&Condition>,
-    ) -> bool {
+    ) -> Result<(), Sieve> {
         let reshapes = self.0.iter().any(|step| matches!(step, Step::Reshape(_)));
-        if !reshapes {
-            return self.conditions().chain(last).all(|condition| condition.holds(event));
+        if reshapes {
+            let current = self.walk(raw).ok().flatten().ok_or(Sieve::Stage)?;
+            let chosen = last.is_none_or(|last| last.filter.matches(&current).unwrap_or(false));
+            return if chosen { Ok(()) } else { Err(Sieve::NotifyWhen) };
         }
-        self.walk(raw, last).unwrap_or(false)
+        if !self.conditions().all(|condition| condition.holds(event)) {
+            return Err(Sieve::Stage);
+        }
+        let chosen = last.is_none_or(|last| last.holds(event));
+        if chosen { Ok(()) } else { Err(Sieve::NotifyWhen) }
     }
 
-    fn walk(&self, raw: &RawDocument, last: Option<&Condition>) -> Result<bool, MatchError> {
+    /// What the stages make of an event; `None`: one of them does not let it pass.
+    fn walk(&self, raw: &RawDocument) -> Result<Option<RawDocumentBuf>, MatchError> {
         let mut current = raw.to_owned();
         for step in &self.0 {
             match step {
-                Step::Match(condition) if !condition.filter.matches(&current)? => return Ok(false),
+                Step::Match(condition) if !condition.filter.matches(&current)? => return Ok(None),
                 Step::Match(_) => {}
                 Step::Reshape(projection) => current = projection.apply(&current)?,
             }
         }
-        last.map_or(Ok(true), |condition| condition.filter.matches(&current))
+        Ok(Some(current))
     }
 
     /// The event as the stages leave it.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use bson::{Bson, doc};
 
-use super::{
-    EntityDef, Feed, FeedError, Part, Print, Publication, Registered, Rendition, print::Printed,
-};
+use super::{EntityDef, Feed, FeedError, Part, Print, Publication, Rendition, print::Printed};
 use crate::{
     binding::{Binding, CursorSpec, Images, Namespace, PlanError, Scope, Selection},
     change::{ChangeEvent, View},
+    telemetry::Telemetry,
 };
 
 /// The feeds of one reader, planned.
@@ -34,6 +33,8 @@ struct Strand {
 pub struct Planned {
     /// Shared by all readers of the same entities.
     pub cursor: CursorSpec,
+    /// Whether only equal readers can share it.
+    pub own: bool,
     /// Which changes concern the reader.
     pub selection: Selection,
     /// What they are to it.
@@ -52,6 +53,16 @@ pub struct Told {
     /// How many could not be written; the reader has to be told.
     pub unshowable: usize,
     /// How many the filter did not let pass.
+    pub filtered: usize,
+}
+
+/// Events that a reader does not get.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Although nothing says that they are not for it: a condition, a filter or whose they are could
+    /// not be decided, or they could not be written.
+    pub dropped: usize,
+    /// Because the filter did not let them pass.
     pub filtered: usize,
 }
 
@@ -80,8 +91,9 @@ impl Bundle {
             strands.push(Strand { rendition, selection, before });
             bindings.push(binding);
         }
+        let own = bindings.iter().any(|binding| binding.own);
         let (cursor, selection) = join(bindings, watched, all)?;
-        Ok(Planned { cursor, selection, bundle: Self { strands } })
+        Ok(Planned { cursor, own, selection, bundle: Self { strands } })
     }
 
     /// Whether a change can be several events: then an id stands for one of them, and the client is
@@ -112,7 +124,7 @@ impl Bundle {
     }
 
     /// What a change is to the reader. `view` is what the hub found that it may see.
-    pub fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered) -> Told {
+    pub fn tell(&self, event: &ChangeEvent, view: View, telemetry: &Telemetry) -> Told {
         let mut told = Told::default();
         let images = Images::of(event).ok();
         for strand in self.strands.iter().filter(|strand| strand.rendition.entity.is_about(event)) {
@@ -121,7 +133,7 @@ impl Bundle {
                 Some(selection) => images.as_ref().and_then(|images| selection.judge(images)),
             };
             if let Some(view) = view {
-                strand.tell(event, view, reader, &mut told);
+                strand.tell(event, view, telemetry, &mut told);
             }
         }
         told
@@ -129,15 +141,15 @@ impl Bundle {
 }
 
 impl Strand {
-    fn tell(&self, event: &ChangeEvent, view: View, reader: &Registered, told: &mut Told) {
+    fn tell(&self, event: &ChangeEvent, view: View, telemetry: &Telemetry, told: &mut Told) {
         let earlier = self
             .before
             .iter()
-            .filter_map(|entity| Publication::shared(entity, event, 0, reader.all()));
+            .filter_map(|entity| Publication::shared(entity, event, 0, telemetry));
         let first: usize = earlier.map(|publication| publication.published.len()).sum();
         let first = u32::try_from(first).unwrap_or(u32::MAX);
         let entity = &self.rendition.entity;
-        let Some(publication) = Publication::shared(entity, event, first, reader.all()) else {
+        let Some(publication) = Publication::shared(entity, event, first, telemetry) else {
             return;
         };
         let printed = Printed::of(&self.rendition, event, &publication, view, first);
@@ -149,6 +161,11 @@ impl Strand {
 }
 
 impl Told {
+    /// What the reader is not given.
+    pub fn kept(&self) -> Kept {
+        Kept { dropped: self.withheld + self.unshowable, filtered: self.filtered }
+    }
+
     fn add(&mut self, printed: &Printed) {
         self.events.extend(printed.events.iter().cloned());
         self.withheld += printed.withheld;

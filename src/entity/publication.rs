@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use bson::{DateTime, RawDocument};
 
-use super::{
-    EntityDef, EventDef, Facts, Field, Operation, Subscribers, Undecided, Withheld, WithheldReason,
-};
+use super::{EntityDef, EventDef, Facts, Field, Operation, Undecided, Withheld, WithheldReason};
 use crate::{
     change::{ChangeEvent, View},
     envelope::plain,
+    telemetry::Telemetry,
 };
 
 /// A change as events of an entity.
@@ -74,7 +73,7 @@ impl Publication {
         entity: &Arc<EntityDef>,
         event: &ChangeEvent,
         first: u32,
-        subscribers: &Subscribers,
+        telemetry: &Telemetry,
     ) -> Option<Arc<Self>> {
         type Decided = (Arc<EntityDef>, u32, Option<Arc<Publication>>);
         let same = |(known, from, _): &Decided| {
@@ -84,13 +83,25 @@ impl Publication {
             let publication = Self::of(entity, event);
             // Numbered otherwise, they are the same events.
             if let Some(publication) = publication.as_ref().filter(|_| first == 0) {
-                subscribers.count_published(publication.published.len());
+                telemetry.entity_published(publication.published.len());
                 publication.log_withheld(entity);
             }
             let publication = publication.map(|it| Arc::new(it.numbered_from(first)));
             (entity.clone(), first, publication)
         });
         decided.2.clone()
+    }
+
+    /// Notices a change of an entity, once for all its readers.
+    pub fn notice(entity: &Arc<EntityDef>, event: &ChangeEvent, telemetry: &Telemetry) {
+        if !entity.is_about(event) {
+            return;
+        }
+        let publication = Self::shared(entity, event, 0, telemetry);
+        if publication.is_some_and(|publication| publication.is_unowned(entity)) {
+            tracing::debug!(entity = %entity.name, "it cannot be told whose a change is");
+            telemetry.entity_unowned();
+        }
     }
 
     fn log_withheld(&self, entity: &EntityDef) {
@@ -104,7 +115,7 @@ impl Publication {
 
     /// Whether the entity is divided by tenant and the change does not tell whose it is: then
     /// nobody receives it who is held to a tenant. To be counted once per change.
-    pub fn is_unowned(&self, entity: &EntityDef) -> bool {
+    pub(super) fn is_unowned(&self, entity: &EntityDef) -> bool {
         entity.tenant.is_some() && self.tenant.is_none() && !self.published.is_empty()
     }
 

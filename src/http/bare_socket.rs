@@ -9,6 +9,7 @@ use axum::{
 use super::{
     error::ApiError,
     lifetime::Lifetime,
+    record::{Line, Record},
     state::AppState,
     visitor::Visitor,
     websocket::{
@@ -21,6 +22,7 @@ use super::{
 use crate::{
     change::{Dialect, Shape},
     json::JsonMode,
+    telemetry::{Surface, Transport},
 };
 
 /// `GET /_/ws`
@@ -48,6 +50,10 @@ async fn opened(state: &AppState, parts: &mut Parts) -> Result<Response, ApiErro
     lifetime.expires(visitor.caller.principal().and_then(|principal| principal.expires_at()));
     let shape = Shape { mode: JsonMode::Default, dialect: Dialect::Tailwater, reshaping: None };
     let format = WsFormat { shape, enveloped: true };
-    let own = Own::Nothing(Box::new(lifetime));
+    let seat = visitor.seat(state)?;
+    let (transport, surface) = (Transport::WebSocket, Surface::Streams);
+    let line = Line { transport, surface, topic: parts.uri.path().to_owned() };
+    let record = Record::connection(state, parts, line, seat);
+    let own = Own::Nothing(Box::new(lifetime), record);
     Ok(upgrade::respond(state, parts, own, visitor, format, &handshake))
 }

@@ -5,6 +5,10 @@
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -20,12 +24,17 @@ pub(super) struct Deadline<I> {
     io: I,
     limit: Duration,
     /// Armed while a write waits for the peer.
-    stalled: Option<Pin<Box<Sleep>>>,
+    waiting: Option<Pin<Box<Sleep>>>,
+    stalled: Stalled,
 }
 
+/// Tells whoever writes to a socket that its end was a stalled write.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stalled(pub(super) Arc<AtomicBool>);
+
 impl<I> Deadline<I> {
-    pub(super) fn new(io: I, limit: Duration) -> Self {
-        Self { io, limit, stalled: None }
+    pub(super) fn new(io: I, limit: Duration, stalled: Stalled) -> Self {
+        Self { io, limit, waiting: None, stalled }
     }
 
     /// Passes the outcome of a write on, unless the peer has taken nothing for too long.
@@ -35,13 +44,14 @@ impl<I> Deadline<I> {
         outcome: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.stalled = None;
+            self.waiting = None;
             return outcome;
         }
         let limit = self.limit;
-        let stalled =
-            self.stalled.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + limit)));
-        ready!(stalled.as_mut().poll(cx));
+        let waiting =
+            self.waiting.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + limit)));
+        ready!(waiting.as_mut().poll(cx));
+        self.stalled.0.store(true, Ordering::Relaxed);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -100,11 +110,13 @@ mod tests {
     async fn a_write_that_nobody_takes_fails_after_the_limit() {
         let (near, _far) = tokio::io::duplex(4);
         let limit = Duration::from_secs(30);
-        let mut socket = Deadline::new(near, limit);
+        let stalled = Stalled::default();
+        let mut socket = Deadline::new(near, limit, stalled.clone());
         let start = Instant::now();
         let error = socket.write_all(b"more than fits").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(start.elapsed(), limit);
+        assert!(stalled.0.load(Ordering::Relaxed), "and its writer learns why");
     }
 
     #[tokio::test(start_paused = true)]
@@ -112,7 +124,7 @@ mod tests {
         use tokio::io::AsyncReadExt;
         let (near, mut far) = tokio::io::duplex(1);
         let limit = Duration::from_secs(30);
-        let mut socket = Deadline::new(near, limit);
+        let mut socket = Deadline::new(near, limit, Stalled::default());
         let reading = tokio::spawn(async move {
             let mut byte = [0];
             for _ in 0..5 {

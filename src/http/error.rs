@@ -16,6 +16,7 @@ use crate::{
     hub::SubscribeError,
     json::{JsonMode, error_body},
     source::Fault,
+    telemetry::Cap,
 };
 
 /// Why a request is not served.
@@ -33,6 +34,9 @@ pub(crate) enum ApiError {
     /// 429
     #[error("too many failed attempts")]
     TooManyAttempts(Duration),
+    /// 503 or 429: one connection too many.
+    #[error("{}", too_many(*.0))]
+    Capped(Cap),
     /// 403, with a reason that concerns the request alone.
     #[error("{0}")]
     Forbidden(String),
@@ -42,7 +46,7 @@ pub(crate) enum ApiError {
     /// 404: outside every mount.
     #[error("no database is mounted at this path")]
     NoMount,
-    /// 405, with what is allowed.
+    /// 405, with what is allowed; empty where the router says it.
     #[error("method {0} not allowed")]
     MethodNotAllowed(String, &'static str),
     /// 409 or 412, with the current tag.
@@ -81,7 +85,9 @@ impl ApiError {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::Denied | Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyAttempts(_) | Self::Capped(Cap::Principal | Cap::Address) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             Self::NotFound(_) | Self::NoMount => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(..) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Tag { status, .. } => *status,
@@ -90,7 +96,7 @@ impl ApiError {
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired(_) => StatusCode::UPGRADE_REQUIRED,
             Self::Broken(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable(_) | Self::Capped(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -115,7 +121,7 @@ impl ApiError {
     fn add_headers(&self, response: &mut Response) {
         let headers = response.headers_mut();
         match self {
-            Self::MethodNotAllowed(_, allowed) => {
+            Self::MethodNotAllowed(_, allowed) if !allowed.is_empty() => {
                 headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
             }
             Self::Tag { current: Some(tag), .. } => {
@@ -135,11 +141,21 @@ impl ApiError {
             Self::TooManyAttempts(wait) => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             }
-            Self::Unavailable(_) => {
+            Self::Unavailable(_) | Self::Capped(_) => {
                 let wait = jitter(RETRY_AFTER, 0.5, 2.0).as_secs().max(1);
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(wait));
             }
             _ => {}
+        }
+    }
+}
+
+fn too_many(cap: Cap) -> &'static str {
+    match cap {
+        Cap::Principal => "too many open streams of one principal (limits.per_principal)",
+        Cap::Address => "too many open connections of one address (limits.per_address)",
+        Cap::Connections | Cap::Cursors | Cap::OwnCursors => {
+            "the service has as many open connections as it may (limits.connections)"
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use edition::Edition;
 pub(crate) use target::Target;
 
 use super::{error::ApiError, state::AppState};
-use crate::{catalog::Declarations, entity::Subscribers};
+use crate::catalog::Declarations;
 
 /// What the routes of entity feeds need besides what all routes need.
 #[derive(Debug, Clone)]
@@ -24,8 +24,6 @@ pub struct Feeds {
     pub prefix: String,
     /// What is declared.
     pub declarations: Declarations,
-    /// Who reads.
-    pub subscribers: Subscribers,
     /// Whether callers can be told apart at all. Where they cannot, nobody can be held to a tenant,
     /// and no feed is opened.
     pub identity: bool,

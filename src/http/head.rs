@@ -44,16 +44,43 @@ fn headers(parts: &Parts) -> Vec<(String, String)> {
     headers
 }
 
-/// The client behind proxies: the last address that no trusted proxy has.
+/// The client behind proxies: the last address that no trusted proxy has. What stands before a hop
+/// that is no address is the client's own word.
 fn forwarded(headers: &HeaderMap, peer: SocketAddr, proxies: &TrustedProxies) -> SocketAddr {
-    let listed =
-        headers.get_all("x-forwarded-for").into_iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<IpAddr> = listed
-        .flat_map(|value| value.split(','))
-        .filter_map(|hop| hop.trim().parse().ok())
-        .collect();
-    let client = hops.into_iter().rev().find(|hop| !proxies.contains(*hop));
-    client.map_or(peer, |client| SocketAddr::new(client, 0))
+    let mut client = peer;
+    for hop in hops(headers).into_iter().rev() {
+        let Some(address) = hop else { break };
+        client = SocketAddr::new(address, 0);
+        if !proxies.contains(address) {
+            break;
+        }
+    }
+    client
+}
+
+/// The addresses of `X-Forwarded-For`, or where there is none of `Forwarded`, from the client on.
+fn hops(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
+    let listed = |name: &'static str| {
+        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(','))
+    };
+    if headers.contains_key("x-forwarded-for") {
+        return listed("x-forwarded-for").map(|hop| address(hop.trim())).collect();
+    }
+    listed("forwarded").map(forwarded_for).collect()
+}
+
+/// The `for` of one element of `Forwarded` (RFC 7239 §4).
+fn forwarded_for(element: &str) -> Option<IpAddr> {
+    let mut pairs = element.split(';').filter_map(|pair| pair.split_once('='));
+    let (_, node) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
+    address(node.trim().trim_matches('"'))
+}
+
+/// An address, with a port or without, in brackets or without.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }
 
 fn said_to_be_secure(headers: &HeaderMap) -> bool {
@@ -73,5 +100,50 @@ pub(crate) fn resource(db: &str, coll: Option<&str>, document: Option<&str>) -> 
 impl From<TargetError> for ApiError {
     fn from(error: TargetError) -> Self {
         Self::BadRequest(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[track_caller]
+    fn check(name: &'static str, value: &str, expected: &str) {
+        let yaml = "trusted_proxies: [10.0.0.0/8]";
+        let proxies = Config::from_yaml(Path::new("t.yaml"), yaml).unwrap().listen.trusted_proxies;
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        let client = forwarded(&headers, "10.0.0.1:99".parse().unwrap(), &proxies);
+        assert_eq!(client.ip(), expected.parse::<IpAddr>().unwrap(), "{name}: {value}");
+    }
+
+    #[test]
+    fn the_client_is_the_last_that_no_proxy_vouches_for() {
+        for (value, expected) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("198.51.100.9, 192.0.2.1", "192.0.2.1"),
+            ("192.0.2.1, 10.0.0.2", "192.0.2.1"),
+            ("192.0.2.1:4711, 10.0.0.2", "192.0.2.1"),
+            ("[2001:db8::1]:4711", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("10.0.0.3", "10.0.0.3"),
+            ("198.51.100.9, unknown", "10.0.0.1"),
+            ("198.51.100.9, unknown, 10.0.0.2", "10.0.0.2"),
+            ("", "10.0.0.1"),
+        ] {
+            check("x-forwarded-for", value, expected);
+        }
+        for (value, expected) in [
+            ("for=192.0.2.1", "192.0.2.1"),
+            ("For=198.51.100.9;proto=https, for=192.0.2.1;by=10.0.0.2", "192.0.2.1"),
+            (r#"for="[2001:db8::1]:4711""#, "2001:db8::1"),
+            (r#"for=198.51.100.9, for="_hidden""#, "10.0.0.1"),
+            ("proto=https", "10.0.0.1"),
+        ] {
+            check("forwarded", value, expected);
+        }
     }
 }

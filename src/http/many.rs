@@ -14,13 +14,18 @@ use super::{
     joined::Joined,
     lifetime::Lifetime,
     opening::Opening,
+    record::{Line, Record},
     request::{Query, accepts_events, last_event_id},
     sse,
     state::AppState,
     visitor::{StreamPath, Visitor},
     websocket::handshake,
 };
-use crate::{change::Shape, definition::RESERVED};
+use crate::{
+    change::Shape,
+    definition::RESERVED,
+    telemetry::{Surface, Transport},
+};
 
 mod speaker;
 
@@ -50,17 +55,25 @@ async fn opened(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
     let mut lifetime = Lifetime::new(state.tempo());
     lifetime.expires(openings.iter().find_map(Opening::expiry));
     let shapes: Vec<Shape> = openings.iter().map(|opening| opening.shape.clone()).collect();
+    let seat = visitor.seat(state)?;
     let tempo = state.tempo().shared();
     let opened = openings.into_iter().zip(ids).zip(&texts).map(|((opening, id), text)| {
-        let (tempo, resume) = (tempo.clone(), opening.resume(id));
-        async { opening.open(state, resume, tempo).await.map_err(|error| error.about(text)) }
+        let (tempo, resume, topic) = (tempo.clone(), opening.resume(id), opening.topic());
+        async {
+            let session = opening.open(state, resume, tempo).await;
+            let session = session.map_err(|error| error.about(text))?;
+            Ok::<_, ApiError>(session.recorded(Record::stream(state, topic)))
+        }
     });
     let sessions: Vec<_> = join_all(opened).await.into_iter().collect::<Result<_, _>>()?;
     for (index, session) in sessions.iter().enumerate() {
         joined.set(index, session.position());
     }
     let streams = texts.iter().zip(shapes);
-    let mut speaker = ManySpeaker::new(streams, joined, lifetime, named_heartbeat);
+    let (transport, surface) = (Transport::Sse, Surface::Streams);
+    let line = Line { transport, surface, topic: parts.uri.path().to_owned() };
+    let record = Record::connection(state, parts, line, seat);
+    let mut speaker = ManySpeaker::new(streams, joined, lifetime, named_heartbeat, record);
     sessions.into_iter().enumerate().for_each(|(index, session)| speaker.add(index, session));
     Ok(sse::response(speaker))
 }

@@ -7,6 +7,7 @@ use super::{
     error::ApiError,
     gate::Admitted,
     opening::{Asked, Opening},
+    record::{Line, Record},
     recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
     router::host,
@@ -24,6 +25,7 @@ use crate::{
     binding::Namespace,
     change::{Dialect, ResumeToken},
     hub::Resume,
+    telemetry::{self, Surface},
 };
 
 /// How the client wants to be served.
@@ -51,7 +53,10 @@ pub(crate) async fn open(
     let resume = resume(&parts, &query, &opening);
     let expiry = opening.expiry();
     let visitor = opening.visitor(host(&parts.headers, &parts.uri));
+    let (seat, topic) = (opening.seat(state)?, opening.topic());
     let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
+    let line = Line { transport: transport.name(), surface: Surface::Streams, topic };
+    let session = session.recorded(Record::connection(state, &parts, line, seat));
     Ok(match transport {
         Transport::Sse(format) => sse::response(Speaker::new(session, format)),
         Transport::WebSocket(format, handshake) => {
@@ -59,6 +64,15 @@ pub(crate) async fn open(
             upgrade::respond(state, &mut parts, own, visitor, format, &handshake)
         }
     })
+}
+
+impl Transport {
+    fn name(&self) -> telemetry::Transport {
+        match self {
+            Self::Sse(_) => telemetry::Transport::Sse,
+            Self::WebSocket(..) => telemetry::Transport::WebSocket,
+        }
+    }
 }
 
 fn choose(parts: &Parts, query: &Query, opening: &Opening) -> Result<Transport, ApiError> {

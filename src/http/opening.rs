@@ -5,7 +5,7 @@ use std::{sync::Arc, time::SystemTime};
 use bson::{Bson, oid::ObjectId};
 
 use super::{
-    error::ApiError, gate::Admitted, lifetime::Tempo, lookup::find, request::Query,
+    caps::Seat, error::ApiError, gate::Admitted, lifetime::Tempo, lookup::find, request::Query,
     session::Session, state::AppState, visitor::Visitor,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     catalog::Watch,
     change::{Dialect, Shape},
     definition::StreamDef,
-    hub::Resume,
+    hub::{Owner, Resume},
 };
 
 /// One stream as a client asks for it, by whatever route.
@@ -85,6 +85,17 @@ impl Opening {
         }
     }
 
+    /// What the stream is called in logs and counters.
+    pub(crate) fn topic(&self) -> String {
+        let Namespace { db, coll } = &self.namespace;
+        format!("/{db}/{coll}/_streams/{}", self.definition.uri)
+    }
+
+    /// A place among those who may be connected.
+    pub(crate) fn seat(&self, state: &AppState) -> Result<Seat, ApiError> {
+        state.seat(&self.admitted.caller, &self.admitted.head)
+    }
+
     /// When the caller's credential ends.
     pub(crate) fn expiry(&self) -> Option<SystemTime> {
         self.admitted.caller.principal().and_then(|principal| principal.expires_at())
@@ -102,12 +113,22 @@ impl Opening {
         resume: Resume,
         tempo: Tempo,
     ) -> Result<Session, ApiError> {
+        let owner = self.binding.own.then(|| owner(&self.admitted, &self.topic()));
         let Binding { cursor, selection, .. } = self.binding;
-        let subscription = state.0.hub.subscribe(cursor, Arc::new(selection), resume).await?;
+        let selection = Arc::new(selection);
+        let subscription = state.0.hub.subscribe_for(owner, cursor, selection, resume).await?;
         let session = Session::new(subscription, tempo, self.collection, self.etag);
         let close = session.close_handle();
         let rights = state.0.rights.register(self.admitted, close.clone(), &state.0.gate);
         let definition = self.watch.guard(&self.namespace.coll, self.definition, close);
         Ok(session.guarded(definition, rights))
     }
+}
+
+/// On whose account a cursor is that others cannot share.
+pub(crate) fn owner(admitted: &Admitted, stream: &str) -> Owner {
+    let address = || admitted.head.remote_ip().map_or_else(String::new, |ip| format!("@{ip}"));
+    let principal = admitted.caller.principal();
+    let principal = principal.map_or_else(address, |principal| principal.id().to_owned());
+    Owner { stream: stream.to_owned(), principal }
 }

@@ -14,6 +14,25 @@ use crate::{
 /// Longest query, bytes. Longer ones are `400`; beyond 64 KiB the head itself is refused with `414`.
 const MAX_QUERY: usize = 32 * 1024;
 
+/// Parameters with one value: of two, no guess is made which is meant. Filters, keys and orders may be
+/// given several times, and so may what names streams.
+const SINGLE: [&str; 14] = [
+    "checkEtag",
+    "count",
+    "etag",
+    "heartbeat",
+    "id_type",
+    "jsonMode",
+    "lastEventId",
+    "ops",
+    "page",
+    "pagesize",
+    "path",
+    "snapshot",
+    "ticket",
+    "topic",
+];
+
 /// Decoded query parameters, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
@@ -32,7 +51,14 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((decode(name)?, decode(value)?))
         });
-        pairs.collect::<Result<_, _>>().map(Self)
+        let query = Self(pairs.collect::<Result<_, ApiError>>()?);
+        match SINGLE.iter().find(|name| query.all(name).nth(1).is_some()) {
+            Some(name) => {
+                let message = format!("illegal {name} parameter, it is given twice");
+                Err(ApiError::BadRequest(message))
+            }
+            None => Ok(query),
+        }
     }
 
     /// The first value of a parameter.

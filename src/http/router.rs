@@ -1,7 +1,7 @@
 //! The one list of routes.
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{Request, State},
     http::{HeaderMap, Method, Uri},
     middleware::from_fn_with_state,
@@ -10,24 +10,50 @@ use axum::{
 };
 
 use super::{
-    bare_socket, collections, cors, error::ApiError, explain, feeds, health, many, open, reads,
-    state::AppState, streams, target::Target, tickets,
+    bare_socket, caps, collections, cors,
+    error::ApiError,
+    explain, feeds, health, many, open,
+    operator::{self, OwnListener},
+    reads,
+    state::AppState,
+    streams,
+    target::Target,
+    tickets,
 };
 
 /// All routes of the service.
 pub fn router(state: AppState) -> Router {
-    Router::new()
-        .route("/_/health/live", get(health::live))
-        .route("/_/health/ready", get(health::ready))
-        .route("/_/explain", get(explain::explain))
+    own()
         .route("/_/sse", get(many::open))
-        .route("/_/tickets", post(tickets::issue))
         .route("/_/ws", get(bare_socket::open))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
+        .layer(from_fn_with_state(state.0.caps.clone(), caps::turn_away))
         // Outermost, so that every answer has them, refusals included.
         .layer(from_fn_with_state(state.clone(), cors::answer))
         .with_state(state)
+}
+
+/// The resources under `/_/` for a listener of their own: metrics and status ask for no credential there.
+pub fn operator_router(state: AppState) -> Router {
+    let nothing_else = || async { ApiError::NotFound("no such resource".to_owned()) };
+    own().fallback(nothing_else).layer(Extension(OwnListener)).with_state(state)
+}
+
+/// The service's own resources.
+fn own() -> Router<AppState> {
+    let refused = |method: Method| async move {
+        // The router adds which methods are allowed.
+        ApiError::MethodNotAllowed(method.to_string(), "")
+    };
+    Router::new()
+        .route("/_/health/live", get(health::live))
+        .route("/_/health/ready", get(health::ready))
+        .route("/_/metrics", get(operator::metrics))
+        .route("/_/status", get(operator::status))
+        .route("/_/explain", get(explain::explain))
+        .route("/_/tickets", post(tickets::issue))
+        .method_not_allowed_fallback(refused)
 }
 
 /// The MongoDB surface.

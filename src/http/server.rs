@@ -17,12 +17,16 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use super::deadline::Deadline;
+use super::{
+    caps::{Caps, Crowded},
+    deadline::{Deadline, Stalled},
+};
+use crate::telemetry::Cap;
 
 /// Bounds of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerLimits {
-    /// Most open connections. Further ones wait in the kernel's queue.
+    /// Most open connections; further ones are told so.
     pub connections: usize,
     /// Time that a client has for its first request's head.
     pub header_timeout: Duration,
@@ -40,15 +44,20 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
+/// Connections beyond the cap that are served long enough to be told so. Yet further ones wait in the
+/// kernel's queue.
+const TURNED_AWAY: usize = 256;
+
 /// Accepts until `stop`, then no more; connections end by themselves, and `tasks` knows them.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     limits: ServerLimits,
+    caps: Caps,
     stop: CancellationToken,
     tasks: TaskTracker,
 ) {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let room = Arc::new(Semaphore::new(limits.connections.saturating_add(TURNED_AWAY)));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &room) => accepted,
@@ -58,10 +67,12 @@ pub async fn serve(
         if let Err(error) = tune(&socket, limits) {
             tracing::debug!(%error, %peer, "a socket cannot be tuned");
         }
-        let connection = connection(socket, peer, router.clone(), limits, stop.clone());
+        let seat = caps.connect(peer.ip());
+        let marks = Marks { peer, crowded: seat.as_ref().err().copied() };
+        let connection = connection(socket, marks, router.clone(), limits, stop.clone());
         tasks.spawn(async move {
             connection.await;
-            drop(permit);
+            drop((seat, permit));
         });
     }
 }
@@ -92,19 +103,32 @@ fn tune(socket: &TcpStream, limits: ServerLimits) -> std::io::Result<()> {
     Ok(())
 }
 
+/// What every request of a connection carries.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    peer: SocketAddr,
+    crowded: Option<Cap>,
+}
+
 async fn connection(
     socket: TcpStream,
-    peer: SocketAddr,
+    marks: Marks,
     router: Router,
     limits: ServerLimits,
     stop: CancellationToken,
 ) {
-    let io = TokioIo::new(Deadline::new(socket, limits.write_timeout));
+    let stalled = Stalled::default();
+    let io = TokioIo::new(Deadline::new(socket, limits.write_timeout, stalled.clone()));
     let begun = CancellationToken::new();
     let first = begun.clone();
     let service = router.map_request(move |mut request: Request<Incoming>| {
         first.cancel();
-        request.extensions_mut().insert(Peer(peer));
+        let extensions = request.extensions_mut();
+        extensions.insert(Peer(marks.peer));
+        extensions.insert(stalled.clone());
+        if let Some(cap) = marks.crowded {
+            extensions.insert(Crowded(cap));
+        }
         request.map(Body::new)
     });
     let mut builder = Builder::new(TokioExecutor::new());

@@ -8,6 +8,7 @@ use super::{
     feeds::Edition,
     lifetime::{Lifetime, Tempo, Tick},
     outgoing::{Outgoing, Ready},
+    record::Record,
     recover::Recovery,
     rights::RightsGuard,
 };
@@ -15,6 +16,7 @@ use crate::{
     catalog::Guard,
     change::PositionId,
     hub::{CloseHandle, CloseReason, Delivery, Item, Subscription},
+    telemetry::Cause,
 };
 
 /// Owned by the connection's task. Ends by saying [`Outgoing::Close`], or by being dropped.
@@ -31,6 +33,8 @@ pub(crate) struct Session {
     guards: Option<(Guard, RightsGuard)>,
     /// Makes events of entities of changes, on entity feeds.
     edition: Option<Box<Edition>>,
+    /// What an operator sees of it.
+    record: Option<Record>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +61,7 @@ impl Session {
             items: Vec::new(),
             guards: None,
             edition: None,
+            record: None,
         }
     }
 
@@ -69,6 +74,13 @@ impl Session {
     /// Tells of changes as the events of entities that they are.
     pub(crate) fn edited(mut self, edition: Edition) -> Self {
         self.edition = Some(Box::new(edition));
+        self
+    }
+
+    /// Counts what is said, and logs the end.
+    pub(crate) fn recorded(mut self, record: Record) -> Self {
+        record.subscriber().follow(self.subscription.tally());
+        self.record = Some(record);
         self
     }
 
@@ -99,6 +111,27 @@ impl Session {
         self.lifetime.heartbeat()
     }
 
+    /// Notes that a message was said, or that it could not be.
+    pub(crate) fn said(&self, message: &Outgoing, encoded: bool) {
+        if let Some(record) = &self.record {
+            record.said(message, encoded);
+        }
+    }
+
+    /// Notes bytes that were written.
+    pub(crate) fn sent(&self, bytes: usize) {
+        if let Some(record) = &self.record {
+            record.sent(bytes);
+        }
+    }
+
+    /// Notes why the connection ends; the first word counts.
+    pub(crate) fn ends(&mut self, cause: Cause) {
+        if let Some(record) = &mut self.record {
+            record.ends(cause);
+        }
+    }
+
     /// Waits for something to say and appends it. False: the session is over. Cancel-safe.
     pub(crate) async fn next(&mut self, into: &mut Vec<Outgoing>) -> bool {
         match self.state {
@@ -111,12 +144,13 @@ impl Session {
 
     fn greet(&mut self, into: &mut Vec<Outgoing>) {
         self.state = State::Open;
-        let edition = self.edition.as_deref();
+        let number = |record: &Record| record.subscriber().id().number();
+        let sub = self.record.as_ref().filter(|_| self.edition.is_some()).map(number);
         into.push(Outgoing::Ready(Ready {
             id: self.position(),
             operation_time: self.subscription.last().time,
             heartbeat: self.lifetime.heartbeat(),
-            sub: edition.map(Edition::sub),
+            sub,
         }));
         let status = self.subscription.status();
         if !status.healthy {
@@ -146,7 +180,12 @@ impl Session {
             }
             let recovery = || Recovery::of(self.collection.clone(), self.etag);
             match &mut self.edition {
-                Some(edition) => edition.tell(item, recovery, into),
+                Some(edition) => {
+                    let kept = edition.tell(item, recovery, into);
+                    if let Some(record) = &self.record {
+                        record.kept(kept);
+                    }
+                }
                 None => into.push(Outgoing::from_item(item, recovery)),
             }
         }
@@ -168,9 +207,7 @@ impl Session {
 
     fn close(&mut self, reason: CloseReason, into: &mut Vec<Outgoing>) {
         self.state = State::Over;
-        if let Some(edition) = &mut self.edition {
-            edition.ends(reason);
-        }
+        self.ends(reason.into());
         into.push(Outgoing::Close(reason));
     }
 }

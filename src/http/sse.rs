@@ -36,24 +36,26 @@ const RETRY_MS: std::ops::RangeInclusive<u32> = 500..=6000;
 
 /// Puts messages on the wire.
 pub(crate) trait Voice: Send + Unpin + 'static {
-    /// Appends a message.
-    fn write(&self, message: &Outgoing, out: &mut BytesMut);
+    /// Appends a message. False: it is a change that cannot be encoded, which is said instead.
+    fn write(&self, message: &Outgoing, out: &mut BytesMut) -> bool;
 }
 
 impl Voice for SseFormat {
-    /// Appends a message.
-    fn write(&self, message: &Outgoing, out: &mut BytesMut) {
+    fn write(&self, message: &Outgoing, out: &mut BytesMut) -> bool {
+        if let Outgoing::Change(event, view) = message {
+            return self.write_change(event, *view, out);
+        }
         match self.shape.dialect {
             Dialect::Tailwater => self.write_contract(message, out),
-            Dialect::RestHeart => self.write_restheart(message, out),
+            Dialect::RestHeart => write_restheart(message, out),
         }
+        true
     }
 }
 
 impl SseFormat {
     fn write_contract(&self, message: &Outgoing, out: &mut BytesMut) {
         match message {
-            Outgoing::Change(event, view) => self.write_change(event, *view, out),
             Outgoing::Document(event, view) => self.write_document(event, *view, out),
             Outgoing::Heartbeat(id) if !self.named_heartbeat => {
                 put(out, &[": heartbeat\n"]);
@@ -71,15 +73,6 @@ impl SseFormat {
         }
     }
 
-    /// Nothing but changes and comments.
-    fn write_restheart(&self, message: &Outgoing, out: &mut BytesMut) {
-        match message {
-            Outgoing::Change(event, view) => self.write_change(event, *view, out),
-            Outgoing::Heartbeat(_) | Outgoing::Status(_) => out.put_slice(b":\n"),
-            _ => {}
-        }
-    }
-
     fn write_document(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
         if let Some(document) = shown(event, &self.shape, view) {
             put(out, &["event: snapshot\ndata: "]);
@@ -88,15 +81,26 @@ impl SseFormat {
         }
     }
 
-    fn write_change(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) {
+    fn write_change(&self, event: &ChangeEvent, view: View, out: &mut BytesMut) -> bool {
         match event.frame(&self.shape, view) {
-            Ok(frame) => out.put_slice(&frame.sse),
+            Ok(frame) => {
+                out.put_slice(&frame.sse);
+                true
+            }
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
                 let reason = json!({ "reason": unsendable(error) }).to_string();
                 put(out, &["event: skipped\ndata: ", &reason, "\n\n"]);
+                false
             }
         }
+    }
+}
+
+/// Nothing but changes and comments.
+fn write_restheart(message: &Outgoing, out: &mut BytesMut) {
+    if matches!(message, Outgoing::Heartbeat(_) | Outgoing::Status(_)) {
+        out.put_slice(b":\n");
     }
 }
 
@@ -164,7 +168,12 @@ impl<V: Voice> Speaker<V> {
 impl<V: Voice> Speak for Speaker<V> {
     async fn speak(&mut self, out: &mut BytesMut) -> bool {
         let more = self.session.next(&mut self.messages).await;
-        self.messages.drain(..).for_each(|message| self.format.write(&message, out));
+        let before = out.len();
+        for message in self.messages.drain(..) {
+            let encoded = self.format.write(&message, out);
+            self.session.said(&message, encoded);
+        }
+        self.session.sent(out.len() - before);
         more
     }
 }

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    documents::Documents, error::ApiError, feeds::Feeds, gate::SharedGate, lifetime::Tempo,
-    rights::Rights, target::Target,
+    caps::Caps, documents::Documents, error::ApiError, feeds::Feeds, gate::SharedGate,
+    lifetime::Tempo, rights::Rights, target::Target,
 };
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 
@@ -23,6 +23,8 @@ pub struct Shared {
     pub catalog: Catalog,
     /// Who may do what.
     pub gate: SharedGate,
+    /// How many may be connected.
+    pub caps: Caps,
     /// Open sessions, whose rights are looked at again when something changes.
     pub rights: Rights,
     /// The entity feeds, where any are declared.
@@ -59,6 +61,11 @@ impl AppState {
     /// Wraps what the application built.
     pub fn new(shared: Shared) -> Self {
         Self(Arc::new(shared))
+    }
+
+    /// How many may be connected.
+    pub fn caps(&self) -> &Caps {
+        &self.0.caps
     }
 
     /// The collection that holds the key of event ids is out of reach, whatever it is called.

@@ -19,6 +19,12 @@ impl<K> Turn<K> {
         Self { key, session, messages: Vec::new() }
     }
 
+    /// Notes that a message of the session was said in so many bytes, or that it could not be.
+    pub(crate) fn said(&self, message: &Outgoing, encoded: bool, bytes: usize) {
+        self.session.said(message, encoded);
+        self.session.sent(bytes);
+    }
+
     /// Waits until the session says something; its last word is a close.
     pub(crate) async fn take(mut self: Box<Self>) -> Box<Self> {
         self.session.next(&mut self.messages).await;

@@ -5,6 +5,7 @@ use bson::Bson;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{
+    caps::Seat,
     error::ApiError,
     gate::{Admitted, Change, resource},
     open::collection_link,
@@ -55,6 +56,11 @@ impl Visitor {
     pub(crate) fn admitted(admitted: &Admitted, host: Option<&str>) -> Self {
         let Admitted { caller, head, reviews, .. } = admitted.clone();
         Self { caller, head, host: host.map(str::to_owned), reviews }
+    }
+
+    /// A place among those who may be connected.
+    pub(crate) fn seat(&self, state: &AppState) -> Result<Seat, ApiError> {
+        state.seat(&self.caller, &self.head)
     }
 
     /// The same caller as it is by now: users and permissions change while a connection is open.

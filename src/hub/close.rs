@@ -1,5 +1,7 @@
 //! Why a session ends: the one table of close codes.
 
+use crate::telemetry::Cause;
+
 /// A reason to end a session. WebSocket close frames and SSE `close` events carry the same codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CloseReason {
@@ -76,6 +78,12 @@ impl CloseReason {
             Self::StreamRedefined => (4409, "stream redefined", true),
             Self::HistoryLost => (4410, "history lost", true),
         }
+    }
+}
+
+impl From<CloseReason> for Cause {
+    fn from(reason: CloseReason) -> Self {
+        Self::reason(reason.text())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use tokio::{
@@ -12,7 +12,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{CloseReason, Item, Skipped, Status, feed::Feed};
-use crate::source::{EndReason, Reader, Signal};
+use crate::{
+    change::ClusterTime,
+    source::{Batch, EndReason, Reader, Signal},
+    telemetry::Telemetry,
+};
 
 /// Batches between the reader and the feed: one being published while the next is read.
 const BATCHES_AHEAD: usize = 2;
@@ -26,6 +30,7 @@ pub(super) struct Fanout {
     pub(super) vacated: Arc<Notify>,
     /// Told to end at once.
     pub(super) stop: CancellationToken,
+    pub(super) telemetry: Telemetry,
 }
 
 impl Fanout {
@@ -60,27 +65,50 @@ impl Fanout {
     /// `Some`: that was the last signal.
     fn publish(&self, signal: Signal) -> Option<CloseReason> {
         match signal {
-            Signal::Batch(batch) => self.feed.publish(batch.events, batch.resume),
+            Signal::Batch(batch) => {
+                self.note(&batch);
+                self.feed.publish(batch.events, batch.resume);
+            }
             Signal::Skipped(poison) => {
                 tracing::warn!(error = %poison.error, "an event cannot be delivered and is skipped");
                 self.feed.announce(Skipped::of(poison));
             }
             Signal::Degraded(error) => {
                 tracing::warn!(%error, "the source is down; retrying");
+                self.feed.meter().set_degraded(true);
                 self.feed.announce(status(false));
             }
             Signal::Recovered => {
                 tracing::info!("the source is back");
+                self.feed.meter().set_degraded(false);
                 self.feed.announce(status(true));
             }
             Signal::Reset(error, time) => {
                 tracing::warn!(%error, "changes were missed for good; going on from now");
+                self.feed.meter().set_degraded(false);
                 self.feed.announce(self.feed.reset("history_lost", error.message, time));
             }
             Signal::Ended(reason) => return Some(end(&reason)),
         }
         None
     }
+}
+
+impl Fanout {
+    /// How far the reading has come: to now, when nothing is left to read, else to the newest event.
+    fn note(&self, batch: &Batch) {
+        self.telemetry.read(batch.events.len());
+        self.telemetry.published(batch.events.len());
+        match batch.events.last() {
+            Some(newest) => self.feed.meter().reached(time_of(newest.token.cluster_time())),
+            None if batch.resume.is_some() => self.feed.meter().reached(SystemTime::now()),
+            None => {}
+        }
+    }
+}
+
+fn time_of(time: ClusterTime) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(time.seconds().into())
 }
 
 fn end(reason: &EndReason) -> CloseReason {

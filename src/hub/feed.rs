@@ -17,6 +17,7 @@ use crate::{
     binding::{Namespace, Selection},
     change::{ChangeEvent, ClusterTime, Position, PositionId, PositionKey, ResumeToken, View},
     source::SourceEvent,
+    telemetry::{CursorMeter, Tally},
 };
 
 /// Names a subscriber within a process.
@@ -37,6 +38,7 @@ pub(super) struct Feed {
     /// Longest JSON text of an event, bytes.
     largest_event: usize,
     pub(super) mailbox_limits: MailboxLimits,
+    meter: Arc<CursorMeter>,
 }
 
 #[derive(Debug)]
@@ -54,6 +56,7 @@ struct State {
     ended: Option<CloseReason>,
     /// By name; they stay for as long as the feed does.
     observers: HashMap<String, Arc<dyn Observer>>,
+    meter: Arc<CursorMeter>,
 }
 
 /// What reading the history gave.
@@ -76,6 +79,7 @@ impl Feed {
         key: PositionKey,
         history: HistoryLimits,
         mailbox_limits: MailboxLimits,
+        meter: Arc<CursorMeter>,
     ) -> Self {
         let state = State {
             history: History::new(floor.clone(), history),
@@ -86,9 +90,10 @@ impl Feed {
             status: Status { healthy: true, since: SystemTime::now() },
             ended: None,
             observers: HashMap::new(),
+            meter: meter.clone(),
         };
         let (state, scope) = (RwLock::new(state), namespace.to_string());
-        Self { state, key, scope, largest_event: usize::MAX, mailbox_limits }
+        Self { state, key, scope, largest_event: usize::MAX, mailbox_limits, meter }
     }
 
     /// Events whose JSON text is longer than this many bytes are not delivered.
@@ -144,6 +149,10 @@ impl Feed {
 
     // ---- the subscribers' side ----
 
+    pub(super) fn meter(&self) -> &Arc<CursorMeter> {
+        &self.meter
+    }
+
     pub(super) fn key(&self) -> &PositionKey {
         &self.key
     }
@@ -166,6 +175,7 @@ impl Feed {
     /// feed stands before it. Looked up together: an item that came in between would count as delivered
     /// and never be.
     pub(super) fn join(&self, id: SubscriberId, mailbox: &Arc<Mailbox>) -> (u64, Tail) {
+        self.meter.joined();
         let mut state = self.write();
         state.readers.insert(id, mailbox.clone());
         (state.history.head(), self.tail_of(&state))
@@ -177,19 +187,26 @@ impl Feed {
     }
 
     pub(super) fn leave(&self, id: SubscriberId) {
+        self.meter.left();
         let mut state = self.write();
         state.readers.remove(&id);
         state.routes.remove(id);
     }
 
     /// From now on, selected items are brought. False: the subscriber has not read everything yet.
-    pub(super) fn route(&self, id: SubscriberId, next: u64, selection: &Arc<Selection>) -> bool {
+    pub(super) fn route(
+        &self,
+        id: SubscriberId,
+        next: u64,
+        selection: &Arc<Selection>,
+        tally: &Arc<Tally>,
+    ) -> bool {
         let mut state = self.write();
         if state.history.head() != next || state.ended.is_some() {
             return false;
         }
         if let Some(mailbox) = state.readers.remove(&id) {
-            state.routes.insert(id, mailbox, selection.clone());
+            state.routes.insert(id, mailbox, selection.clone(), tally.clone());
         }
         true
     }
@@ -263,12 +280,16 @@ impl Feed {
 impl State {
     fn push(&mut self, item: Item) {
         let number = self.history.head();
+        let change = matches!(item, Item::Change(..));
         if let Item::Change(event, _) = &item {
             self.newest = Some(Tail { id: event.id().clone(), time: event.cluster_time() });
         }
         for overrun in self.routes.bring(number, &item) {
             // It finds its way back to the history when it next looks.
             self.routes.remove(overrun);
+        }
+        if change {
+            self.meter.published();
         }
         self.history.push(item);
     }

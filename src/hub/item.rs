@@ -8,6 +8,7 @@ use crate::{
     binding::{Images, Selection},
     change::{ChangeEvent, ClusterTime, PositionId, ResumeToken, View},
     source::poison::Poison,
+    telemetry::{Sieve, Tally},
 };
 
 /// One entry of a feed. Cheap to clone.
@@ -126,21 +127,21 @@ impl Item {
         }
     }
 
-    /// What a subscriber hears of this. What cannot be decided is kept from it.
-    pub fn for_whom(self, selection: &Selection) -> Option<Self> {
+    /// What a subscriber who looks at this hears of it. What cannot be decided is kept from it.
+    pub fn for_whom(self, selection: &Selection, tally: &Tally) -> Option<Self> {
         match self {
-            Self::Change(event, _) if selection.is_everything() => {
-                Some(Self::Change(event, View::Whole))
-            }
-            Self::Change(event, _) => match Images::of(&event) {
-                Ok(images) => {
-                    let view = selection.judge(&images)?;
-                    Some(Self::Change(event, view))
+            Self::Change(event, _) => match verdict(&event, selection) {
+                Some(verdict) => {
+                    tally.looked(verdict.err());
+                    Some(Self::Change(event, verdict.ok()?))
                 }
-                Err(_) => selection.sees_all().then(|| Skipped::unreadable(&event)),
+                None => {
+                    tally.looked(Some(Sieve::Scope));
+                    selection.sees_all().then(|| Skipped::unreadable(&event))
+                }
             },
             Self::Document(event, _) => {
-                let view = selection.judge(&Images::of(&event).ok()?)?;
+                let view = verdict(&event, selection)?.ok()?;
                 Some(Self::Document(event, view))
             }
             // Whom a failing event would have reached cannot be told.
@@ -158,4 +159,12 @@ impl Item {
             Self::Status(_) | Self::Document(..) | Self::SnapshotEnd(_) => None,
         }
     }
+}
+
+/// `None`: the event is no valid BSON.
+fn verdict(event: &ChangeEvent, selection: &Selection) -> Option<Result<View, Sieve>> {
+    if selection.is_everything() {
+        return Some(Ok(View::Whole));
+    }
+    Some(selection.verdict(&Images::of(event).ok()?))
 }

@@ -1,5 +1,7 @@
 //! Which cursors are open: one per distinct spec, found or opened, and let go without a race.
 
+mod own;
+
 use std::{
     collections::HashMap,
     fmt,
@@ -16,7 +18,9 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use self::own::{OwnLimits, Owner};
 use super::{
+    CloseReason,
     fanout::{Fanout, spawn_reader},
     feed::{Feed, SubscriberId},
     history::HistoryLimits,
@@ -28,6 +32,7 @@ use crate::{
     binding::{CursorSpec, Selection},
     change::{PositionKey, ResumeToken},
     source::{ChangeSource, Reader, SourceError},
+    telemetry::{Cap, Cause, CursorMeter, Telemetry},
 };
 
 /// Bounds of a hub.
@@ -35,6 +40,8 @@ use crate::{
 pub struct HubLimits {
     /// Most shared cursors at a time; a further one is refused.
     pub cursors: usize,
+    /// Most of them that serve one binding only.
+    pub own: OwnLimits,
     /// Most catch-up cursors at a time; a further one waits. All together hold in memory what one
     /// history may.
     pub catch_ups: usize,
@@ -63,6 +70,11 @@ pub enum SubscribeError {
         "all {0} cursors are in use; use notify_when instead of stage variables, or raise streams.cursors"
     )]
     Full(usize),
+    /// The cap on cursors that serve one binding only is reached.
+    #[error(
+        "{0} cursors that cannot be shared are in use; use notify_when instead of stage variables, or raise streams.own_cursors.{1}"
+    )]
+    OwnFull(usize, &'static str),
     /// The process is going down.
     #[error("the service is shutting down")]
     Draining,
@@ -83,6 +95,7 @@ pub(super) struct Inner {
     next_id: AtomicU64,
     pub(super) tasks: TaskTracker,
     pub(super) closing: CancellationToken,
+    pub(super) telemetry: Telemetry,
 }
 
 /// One cursor, opening or open.
@@ -91,6 +104,8 @@ struct Slot {
     leases: Mutex<usize>,
     vacated: Arc<Notify>,
     stop: CancellationToken,
+    /// Set where it serves one binding only.
+    owner: Option<Owner>,
     opened: watch::Receiver<Opening>,
 }
 
@@ -119,6 +134,7 @@ impl Hub {
             next_id: AtomicU64::new(1),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
+            telemetry: Telemetry::knowing(CloseReason::ALL.map(Cause::from)),
         }))
     }
 
@@ -130,13 +146,41 @@ impl Hub {
         selection: Arc<Selection>,
         resume: Resume,
     ) -> Result<Subscription, SubscribeError> {
+        self.subscribe_for(None, spec, selection, resume).await
+    }
+
+    /// The same with a cursor that counts against the caps of an owner, because only equal bindings
+    /// can share it.
+    pub async fn subscribe_for(
+        &self,
+        owner: Option<Owner>,
+        spec: CursorSpec,
+        selection: Arc<Selection>,
+        resume: Resume,
+    ) -> Result<Subscription, SubscribeError> {
+        let subscribed = self.join(owner, spec, selection, resume).await;
+        subscribed.inspect_err(|error| self.count(error))
+    }
+
+    async fn join(
+        &self,
+        owner: Option<Owner>,
+        spec: CursorSpec,
+        selection: Arc<Selection>,
+        resume: Resume,
+    ) -> Result<Subscription, SubscribeError> {
         let spec = Arc::new(spec);
-        let lease = self.lease(&spec)?;
+        let lease = self.lease(&spec, owner)?;
         let replays = self.opened(&lease).await?;
         let id = self.next_id();
         let mut subscription = Subscription::live(replays.clone(), id, selection, lease);
         self.rewind(&mut subscription, &replays, resume).await?;
         Ok(subscription)
+    }
+
+    /// What is counted of its cursors and of who watches them.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.0.telemetry
     }
 
     /// Whether streams can be opened now.
@@ -180,12 +224,23 @@ impl Hub {
         self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lease(&self, spec: &Arc<CursorSpec>) -> Result<Lease, SubscribeError> {
+    fn count(&self, error: &SubscribeError) {
+        match error {
+            SubscribeError::Full(_) => self.0.telemetry.refused(Cap::Cursors),
+            SubscribeError::OwnFull(..) => self.0.telemetry.refused(Cap::OwnCursors),
+            SubscribeError::Source(_) | SubscribeError::Draining => {}
+        }
+    }
+
+    fn lease(&self, spec: &Arc<CursorSpec>, owner: Option<Owner>) -> Result<Lease, SubscribeError> {
         if self.0.closing.is_cancelled() {
             return Err(SubscribeError::Draining);
         }
         let mut slots = self.slots();
-        let slot = slots.entry(spec.clone()).or_insert_with(|| self.open(spec)).clone();
+        if let Some(owner) = owner.as_ref().filter(|_| !slots.contains_key(spec)) {
+            own::make_room(&mut slots, owner, &self.0.limits.own)?;
+        }
+        let slot = slots.entry(spec.clone()).or_insert_with(|| self.open(spec, owner)).clone();
         *slot.leases() += 1;
         Ok(Lease { hub: self.clone(), slot })
     }
@@ -199,12 +254,13 @@ impl Hub {
     }
 
     /// Starts to open a cursor; every subscriber that comes meanwhile shares the attempt.
-    fn open(&self, spec: &Arc<CursorSpec>) -> Arc<Slot> {
+    fn open(&self, spec: &Arc<CursorSpec>, owner: Option<Owner>) -> Arc<Slot> {
         let (announce, opened) = watch::channel(None);
         let slot = Arc::new(Slot {
             leases: Mutex::new(0),
             vacated: Arc::new(Notify::new()),
             stop: self.0.closing.child_token(),
+            owner,
             opened,
         });
         let (hub, spec, task_slot) = (self.clone(), spec.clone(), slot.clone());
@@ -229,7 +285,8 @@ impl Hub {
                 return;
             }
         };
-        let feed = Arc::new(self.feed(spec, reader.newest().clone(), key));
+        let cursor = self.0.telemetry.cursor(spec.namespace.to_string(), slot.owner.is_some());
+        let feed = Arc::new(self.feed(spec, reader.newest().clone(), key, cursor.meter().clone()));
         let signals = spawn_reader(reader, permit, &self.0.tasks);
         announce.send_replace(Some(Ok(self.replays(spec, feed.clone()))));
         let fanout = Fanout {
@@ -237,6 +294,7 @@ impl Hub {
             linger: self.0.limits.linger,
             vacated: slot.vacated.clone(),
             stop: slot.stop.clone(),
+            telemetry: self.0.telemetry.clone(),
         };
         let reason = fanout.run(signals, || self.release(spec, slot)).await;
         // Off the registry first: whoever is told to come back must not find this cursor again.
@@ -307,13 +365,21 @@ impl Hub {
             window: HistoryLimits { bytes: history.bytes / catch_ups, ..history },
             closing: self.0.closing.clone(),
             tasks: self.0.tasks.clone(),
+            telemetry: self.0.telemetry.clone(),
             gathering: Mutex::default(),
         })
     }
 
-    fn feed(&self, spec: &CursorSpec, floor: ResumeToken, key: PositionKey) -> Feed {
+    fn feed(
+        &self,
+        spec: &CursorSpec,
+        floor: ResumeToken,
+        key: PositionKey,
+        meter: Arc<CursorMeter>,
+    ) -> Feed {
         let limits = &self.0.limits;
-        Feed::new(floor, &spec.namespace, key, limits.history, limits.mailbox).bounded(limits.event)
+        let feed = Feed::new(floor, &spec.namespace, key, limits.history, limits.mailbox, meter);
+        feed.bounded(limits.event)
     }
 }
 

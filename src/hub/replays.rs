@@ -20,7 +20,7 @@ use super::{
     mailbox::Mailbox,
     replay::{Origin, Replay},
 };
-use crate::{binding::CursorSpec, source::ChangeSource};
+use crate::{binding::CursorSpec, source::ChangeSource, telemetry::Telemetry};
 
 /// A replay starts once nobody has come for this long …
 const QUIET: Duration = Duration::from_millis(20);
@@ -43,6 +43,7 @@ pub(super) struct Replays {
     pub(super) window: HistoryLimits,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
+    pub(super) telemetry: Telemetry,
     pub(super) gathering: Mutex<Gathering>,
 }
 
@@ -81,6 +82,7 @@ impl Replays {
         self.gather(replay).await;
         if let Ok(_turn) = self.turns.acquire().await {
             self.gathering().started = Some(Instant::now());
+            let _running = self.telemetry.catch_up();
             Round::new(self, replay).run().await;
         }
         replay.close();

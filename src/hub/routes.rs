@@ -13,6 +13,7 @@ use crate::{
     binding::{Images, Selection},
     change::View,
     query::{Checked, Key, Keyer, Path},
+    telemetry::Tally,
 };
 
 /// Most elements of one event that are looked up at a path. An event with more is offered to everyone
@@ -36,6 +37,7 @@ pub(super) struct Routes {
 struct Member {
     mailbox: Arc<Mailbox>,
     selection: Arc<Selection>,
+    tally: Arc<Tally>,
     keys: Option<Vec<(Path, Key)>>,
 }
 
@@ -58,6 +60,7 @@ impl Routes {
         id: SubscriberId,
         mailbox: Arc<Mailbox>,
         selection: Arc<Selection>,
+        tally: Arc<Tally>,
     ) {
         let keys = selection.keys(&self.keyer);
         match &keys {
@@ -69,11 +72,13 @@ impl Routes {
             }
             None => drop(self.scan.insert(id)),
         }
-        self.members.insert(id, Member { mailbox, selection, keys });
+        tally.routed();
+        self.members.insert(id, Member { mailbox, selection, tally, keys });
     }
 
     pub(super) fn remove(&mut self, id: SubscriberId) {
         let Some(member) = self.members.remove(&id) else { return };
+        member.tally.unrouted();
         self.touched.remove(&id);
         self.scan.remove(&id);
         for (path, key) in member.keys.into_iter().flatten() {
@@ -90,10 +95,9 @@ impl Routes {
             let each = |(id, view)| (id, Item::Change(event.clone(), view));
             return self.leave(number, concerned.into_iter().map(each));
         }
-        let heard = self
-            .members
-            .iter()
-            .filter_map(|(id, member)| Some((*id, item.clone().for_whom(&member.selection)?)));
+        let heard = self.members.iter().filter_map(|(id, member)| {
+            Some((*id, item.clone().for_whom(&member.selection, &member.tally)?))
+        });
         let heard: Vec<_> = heard.collect();
         self.leave(number, heard.into_iter())
     }
@@ -107,9 +111,12 @@ impl Routes {
         for (id, item) in items {
             let Some(member) = self.members.get(&id) else { continue };
             self.touched.insert(id);
+            let change = matches!(item, Item::Change(..));
             if !member.mailbox.leave(number, item) {
                 member.mailbox.wake();
                 overrun.push(id);
+            } else if change {
+                member.tally.brought();
             }
         }
         overrun
@@ -140,8 +147,9 @@ impl Routes {
         candidates.dedup();
         // Equal keys do not prove equal values: the selection decides.
         let judged = candidates.into_iter().filter_map(|id| {
-            let view = self.members.get(&id)?.selection.judge(images)?;
-            Some((id, view))
+            let member = self.members.get(&id)?;
+            let verdict = member.selection.verdict(images);
+            verdict.map(|view| (id, view)).map_err(|sieve| member.tally.kept(sieve)).ok()
         });
         judged.collect()
     }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     binding::Selection,
     change::{PositionId, ResumeToken},
+    telemetry::Tally,
 };
 
 /// Where a client wants to begin.
@@ -46,6 +47,7 @@ pub struct Subscription {
     id: SubscriberId,
     mailbox: Arc<Mailbox>,
     selection: Arc<Selection>,
+    tally: Arc<Tally>,
     phase: Phase,
     /// The id that a client would come back with, and its time.
     last: Tail,
@@ -99,12 +101,14 @@ impl Subscription {
         let mailbox = Arc::new(Mailbox::new(feed.mailbox_limits));
         let (next, last) = feed.join(id, &mailbox);
         let (phase, taken) = (Phase::Reading(next), Vec::new());
+        let tally = Arc::new(Tally::new(feed.meter().clone(), selection.indexed_by()));
         Self {
             feed,
             replays,
             id,
             mailbox,
             selection,
+            tally,
             phase,
             last,
             behind: None,
@@ -176,6 +180,11 @@ impl Subscription {
     /// name. It stays for as long as the cursor does.
     pub fn observe(&self, name: impl Into<String>, observer: Arc<dyn Observer>) {
         self.feed.observe(name.into(), observer);
+    }
+
+    /// What became of the events of its cursor.
+    pub fn tally(&self) -> &Arc<Tally> {
+        &self.tally
     }
 
     /// Ends the session from outside.
@@ -266,7 +275,7 @@ impl Subscription {
             }
             Read::AtHead => {
                 self.behind = None;
-                if self.feed.route(self.id, next, &self.selection) {
+                if self.feed.route(self.id, next, &self.selection, &self.tally) {
                     self.phase = Phase::Routed;
                 }
                 None
@@ -340,7 +349,7 @@ impl Subscription {
             let judged = match self.phase {
                 Phase::Routed => Some(item),
                 Phase::Snapshot(..) | Phase::CatchingUp(_) | Phase::Reading(_) => {
-                    item.for_whom(&self.selection)
+                    item.for_whom(&self.selection, &self.tally)
                 }
             };
             let Some(item) = judged else { continue };

@@ -12,8 +12,8 @@ use bson::{RawDocument, bson};
 use tokio::{sync::watch, time::timeout};
 
 use super::{
-    Delivery, HistoryLimits, Hub, HubLimits, Item, MailboxLimits, Resume, SubscribeError,
-    Subscription,
+    Delivery, HistoryLimits, Hub, HubLimits, Item, MailboxLimits, OwnLimits, Resume,
+    SubscribeError, Subscription,
 };
 use crate::{
     binding::{Binding, CursorSpec, Namespace, Scope, Selection},
@@ -30,6 +30,7 @@ const LINGER: Duration = Duration::from_secs(5);
 fn limits() -> HubLimits {
     HubLimits {
         cursors: 4,
+        own: OwnLimits { total: 3, per_stream: 3, per_principal: 2 },
         catch_ups: 2,
         snapshots: 2,
         linger: LINGER,

@@ -10,9 +10,11 @@
 
 mod access;
 mod ages;
+mod caps;
 mod census;
 mod checker;
 mod cli;
+mod closes;
 mod compat;
 mod definitions;
 mod doctor;
@@ -44,6 +46,7 @@ mod notify_values;
 mod notify_when;
 mod odd_documents;
 mod odd_requests;
+mod operators;
 mod order;
 mod reads;
 mod proxies;

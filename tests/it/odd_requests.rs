@@ -12,6 +12,30 @@ pub(crate) async fn started() -> TestApp {
     app
 }
 
+/// What has one value is refused when it is given twice, by name; filters may be given several times.
+#[tokio::test]
+async fn a_parameter_given_twice_is_refused() {
+    let app = started().await;
+    for (path, name) in [
+        (app.path("c/all?jsonMode=STRICT&jsonMode=SHELL"), "jsonMode"),
+        (app.path("c/all?heartbeat=named&heartbeat=named"), "heartbeat"),
+        (app.path("c/all?lastEventId=a&lastEventId=b"), "lastEventId"),
+        (app.path("c/all?avars={}&avars={}"), "avars"),
+        (app.path("c/all?x=1&x=1"), "x"),
+        (format!("{}?page=1&page=2", app.coll_path("c")), "page"),
+        (format!("/_/explain?path={0}&path={0}", app.path("c/all")), "path"),
+    ] {
+        let accept = [("accept", "text/event-stream")];
+        let answer = app.with("GET", &path, &accept).await;
+        assert_eq!(answer.status, 400, "{path}");
+        let message = answer.message();
+        assert!(message.contains(name) && !message.contains("not bound"), "{path}: {message}");
+    }
+    let several = format!("{}?filter={{}}&filter={{}}", app.coll_path("c"));
+    app.coll("c").insert_one(doc! {}).await.unwrap();
+    assert_eq!(app.get(&several).await.status, 200);
+}
+
 /// The head of the answer only: an accepted stream has no end.
 pub(crate) async fn status(
     app: &TestApp,

@@ -33,7 +33,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "trusted_proxies",
         Kind::List,
-        "Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
+        "Addresses and networks whose `X-Forwarded-For` (or `Forwarded`) and `X-Forwarded-Proto` are believed.",
     )
     .default("[]")
     .example("[127.0.0.1, 10.0.0.0/8]"),
@@ -59,7 +59,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "limits.connections",
         Kind::Count { min: 1, max: 10_000_000, off: false },
-        "Open connections in all; one more is answered `503`.",
+        "Open connections in all, and open streams; one more is answered `503`.",
     )
     .default("100000"),
     Key::new(
@@ -71,7 +71,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "limits.per_address",
         Kind::Count { min: 1, max: 10_000_000, off: true },
-        "Open connections of one client address; one more is answered `429`.",
+        "Open connections of one client address, and open streams; one more is answered `429`.",
     )
     .default("off"),
     Key::new(

@@ -4,7 +4,7 @@ use bson::{RawDocumentBuf, rawdoc};
 
 use super::*;
 use crate::entity::{
-    Asked, Caller, Entities, Operations, Subscribers, Topic,
+    Asked, Caller, Entities, Operations, Publication, Topic,
     fixture::{change, entities},
 };
 
@@ -47,10 +47,10 @@ fn insert(coll: &str, n: i32) -> RawDocumentBuf {
 #[track_caller]
 fn check(topic: &str, shown: &[&str], raw: &RawDocumentBuf, expected: &[(&str, u32)]) -> Told {
     let planned = plan_for(topic, shown);
-    let reader = Subscribers::default().register(topic.to_owned());
+    let telemetry = Telemetry::default();
     let event = change(raw);
     let view = planned.selection.judge(&Images::of(&event).unwrap());
-    let told = view.map(|view| planned.bundle.tell(&event, view, &reader)).unwrap_or_default();
+    let told = view.map(|view| planned.bundle.tell(&event, view, &telemetry)).unwrap_or_default();
     let events = told.events.iter().map(|print| {
         let json: serde_json::Value = serde_json::from_slice(print.json()).unwrap();
         (json["entity"].as_str().unwrap().to_owned(), print.event().ordinal)
@@ -116,10 +116,11 @@ entities:
         (delete("orders", Some(rawdoc! { "tenant": "acme" })), 0, 1),
         (change(&insert("orders", 1)), 0, 0),
     ] {
-        let subscribers = Subscribers::default();
-        subscribers.notice(entity, &event);
-        let totals = subscribers.totals();
-        assert_eq!((totals.unowned, totals.published), (unowned, published), "{event:?}");
+        let telemetry = Telemetry::default();
+        Publication::notice(entity, &event, &telemetry);
+        let status = telemetry.status();
+        let counted = (status.entity_unowned, status.entity_published);
+        assert_eq!(counted, (unowned, published), "{event:?}");
     }
 }
 
@@ -158,9 +159,9 @@ fn a_filter_that_needs_mongodb_stands_alone() {
 #[test]
 fn equal_readers_share_bytes() {
     let event = change(&insert("orders", 2));
-    let reader = Subscribers::default().register("t".to_owned());
+    let telemetry = Telemetry::default();
     let (one, two) = (plan_for("t", &["Order"]), plan_for("t", &["Order"]));
-    let tell = |planned: &Planned| planned.bundle.tell(&event, View::Whole, &reader).events;
+    let tell = |planned: &Planned| planned.bundle.tell(&event, View::Whole, &telemetry).events;
     let (one, two) = (tell(&one), tell(&two));
     assert!(one.iter().zip(&two).all(|(one, two)| Arc::ptr_eq(one, two)));
     assert_eq!(one.len(), 2);

@@ -4,25 +4,26 @@ use std::sync::Arc;
 
 use crate::{
     change::ChangeEvent,
-    entity::{EntityDef, Subscribers},
+    entity::{EntityDef, Publication},
     hub::Observer,
+    telemetry::Telemetry,
 };
 
 /// Sees the changes of one entity's collection.
 #[derive(Debug)]
 pub(super) struct Noticing {
     entity: Arc<EntityDef>,
-    subscribers: Subscribers,
+    telemetry: Telemetry,
 }
 
 impl Noticing {
-    pub(super) fn of(entity: &Arc<EntityDef>, subscribers: &Subscribers) -> Arc<Self> {
-        Arc::new(Self { entity: entity.clone(), subscribers: subscribers.clone() })
+    pub(super) fn of(entity: &Arc<EntityDef>, telemetry: &Telemetry) -> Arc<Self> {
+        Arc::new(Self { entity: entity.clone(), telemetry: telemetry.clone() })
     }
 }
 
 impl Observer for Noticing {
     fn observe(&self, event: &ChangeEvent) {
-        self.subscribers.notice(&self.entity, event);
+        Publication::notice(&self.entity, event, &self.telemetry);
     }
 }

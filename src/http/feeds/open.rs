@@ -29,6 +29,8 @@ use crate::{
         gate::Admitted,
         lifetime::Tempo,
         open::neither_transport,
+        opening,
+        record::{Line, Record},
         request::{Query, accepts_events, last_event_id},
         router::host,
         session::Session,
@@ -44,6 +46,7 @@ use crate::{
     },
     hub::Resume,
     json::JsonMode,
+    telemetry::{self, Surface},
 };
 
 /// What a request says besides its path.
@@ -83,9 +86,14 @@ pub(super) async fn open(
     let resumed = wishes.resume.as_deref().and_then(Place::parse);
     let resume = resume(&wishes, resumed.as_ref(), &planned.bundle);
     let selection = Arc::new(planned.selection);
-    let subscription = state.0.hub.subscribe(planned.cursor, selection, resume).await?;
+    let topic = wishes.asked.topic(&found);
+    let seat = state.seat(&admitted.caller, &admitted.head)?;
+    let owner = planned.own.then(|| opening::owner(&admitted, &topic));
+    let subscribed = state.0.hub.subscribe_for(owner, planned.cursor, selection, resume);
+    let subscription = subscribed.await?;
+    let telemetry = state.0.hub.telemetry();
     for entity in planned.bundle.entities() {
-        subscription.observe(&entity.name, Noticing::of(entity, &feeds.subscribers));
+        subscription.observe(&entity.name, Noticing::of(entity, telemetry));
     }
     let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
     let (collection, more) = links(state, planned.bundle.collections());
@@ -100,10 +108,21 @@ pub(super) async fn open(
         reviews,
         &state.0.gate,
     );
-    let reader = feeds.subscribers.register(wishes.asked.topic(&found));
     let declared = feeds.declarations.guard(wishes.asked, found, close);
-    let edition = Edition::new(planned.bundle, reader, resumed, more, (declared, rights));
-    let session = session.expires(expiry).edited(edition);
+    let guards = (declared, rights);
+    let edition = Edition::new(planned.bundle, telemetry.clone(), resumed, more, guards);
+    let transport = match wishes.handshake {
+        Some(_) => telemetry::Transport::WebSocket,
+        None => telemetry::Transport::Sse,
+    };
+    let line = Line { transport, surface: Surface::Entities, topic };
+    let record = Record::connection(state, &parts, line, seat);
+    tracing::info!(
+        sub = record.subscriber().id().number(),
+        topic = record.subscriber().topic(),
+        "an entity feed is open"
+    );
+    let session = session.expires(expiry).edited(edition).recorded(record);
     Ok(match &wishes.handshake {
         Some(handshake) => {
             let shape =

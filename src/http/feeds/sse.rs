@@ -19,7 +19,7 @@ pub(super) struct FeedVoice {
 }
 
 impl Voice for FeedVoice {
-    fn write(&self, message: &Outgoing, out: &mut BytesMut) {
+    fn write(&self, message: &Outgoing, out: &mut BytesMut) -> bool {
         match message {
             Outgoing::Ready(ready) => {
                 let sub = ready.sub.unwrap_or_default();
@@ -40,6 +40,7 @@ impl Voice for FeedVoice {
             }
             other => write_block(other, out),
         }
+        true
     }
 }
 

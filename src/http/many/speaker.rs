@@ -9,7 +9,8 @@ use crate::{
     http::{
         joined::Joined,
         lifetime::{Lifetime, Tick},
-        outgoing::Outgoing,
+        outgoing::{Outgoing, unsendable},
+        record::Record,
         session::Session,
         sse::{Speak, put, put_retry, shown},
         turn::{Turn, is_of_connection},
@@ -24,6 +25,8 @@ pub(super) struct ManySpeaker {
     joined: Joined,
     lifetime: Lifetime,
     named_heartbeat: bool,
+    /// What an operator sees of the connection; its streams have records of their own.
+    record: Record,
     /// Whether the client was told how long to stay away when it is cut.
     told_retry: bool,
 }
@@ -44,6 +47,7 @@ impl ManySpeaker {
         joined: Joined,
         lifetime: Lifetime,
         named_heartbeat: bool,
+        record: Record,
     ) -> Self {
         let stream = |(name, shape): (&&str, Shape)| Stream {
             name: json!(name).to_string(),
@@ -57,6 +61,7 @@ impl ManySpeaker {
             joined,
             lifetime,
             named_heartbeat,
+            record,
             told_retry: false,
         }
     }
@@ -71,27 +76,33 @@ impl ManySpeaker {
 
     /// Writes what a stream says. `Some`: the connection ends.
     fn write_turn(&mut self, turn: &mut Turn<usize>, out: &mut BytesMut) -> Option<CloseReason> {
-        for message in turn.messages.drain(..) {
-            self.write(turn.key, &message, out);
+        for message in std::mem::take(&mut turn.messages) {
+            let before = out.len();
+            let encoded = self.write(turn.key, &message, out);
+            turn.said(&message, encoded, out.len() - before);
             if let Outgoing::Close(reason) = message {
                 self.end(turn.key);
+                if !self.streams.iter().any(|stream| stream.is_open) {
+                    self.record.ends(reason.into());
+                }
                 return is_of_connection(reason).then_some(reason);
             }
         }
         None
     }
 
-    fn write(&mut self, index: usize, message: &Outgoing, out: &mut BytesMut) {
+    /// False: it is a change that cannot be encoded, which is said instead.
+    fn write(&mut self, index: usize, message: &Outgoing, out: &mut BytesMut) -> bool {
         if let Some(id) = message.id() {
             self.joined.set(index, Some(id.clone()));
         }
-        let Some(stream) = self.streams.get_mut(index) else { return };
+        let Some(stream) = self.streams.get_mut(index) else { return true };
         match message {
             // Told of all streams together, when the connection has its heartbeat.
             Outgoing::Heartbeat(_) => stream.is_degraded = false,
             Outgoing::Change(event, view) => {
                 let id = self.joined.id();
-                stream.write_change(&id, event, *view, message.event(), out);
+                return stream.write_change(&id, event, *view, message.event(), out);
             }
             Outgoing::Document(event, view) => stream.write_document(event, *view, out),
             _ => {
@@ -112,6 +123,7 @@ impl ManySpeaker {
                 );
             }
         }
+        true
     }
 
     /// A position that stands still is no sign of life: what is down says so itself.
@@ -145,6 +157,7 @@ impl ManySpeaker {
 
 impl Speak for ManySpeaker {
     async fn speak(&mut self, out: &mut BytesMut) -> bool {
+        let before = out.len();
         let ended = tokio::select! {
             biased;
             tick = self.lifetime.tick() => match tick {
@@ -164,8 +177,10 @@ impl Speak for ManySpeaker {
             }
         };
         if let Some(reason) = ended {
+            self.record.ends(reason.into());
             self.close_all(reason, out);
         }
+        self.record.sent(out.len() - before);
         self.streams.iter().any(|stream| stream.is_open)
     }
 }
@@ -189,22 +204,20 @@ impl Stream {
         view: View,
         name: &str,
         out: &mut BytesMut,
-    ) {
+    ) -> bool {
         match event.frame(&self.shape, view) {
             Ok(frame) => {
                 put(out, &["id: ", id, "\nevent: ", name, "\ndata: {\"stream\":", &self.name]);
                 put(out, &[",\"id\":\"", event.id().as_str(), "\",\"data\":"]);
                 out.put_slice(&frame.json);
                 put(out, &["}\n\n"]);
+                true
             }
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                self.write_data(
-                    None,
-                    "skipped",
-                    &json!({ "reason": "the event is malformed" }),
-                    out,
-                );
+                let data = json!({ "reason": unsendable(error) });
+                self.write_data(None, "skipped", &data, out);
+                false
             }
         }
     }

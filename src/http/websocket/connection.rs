@@ -19,7 +19,7 @@ use tokio::{
 use tungstenite::protocol::frame::coding::Control;
 
 use super::{
-    format::WsFormat,
+    format::{Queued, WsFormat},
     inbound::{Inbound, Listener, Violation},
     subscriptions::Subscriptions,
     wire::Outbox,
@@ -29,9 +29,11 @@ use crate::{
     http::{
         lifetime::{Lifetime, Tick},
         outgoing::Outgoing,
+        record::Record,
         session::Session,
     },
     hub::CloseReason,
+    telemetry::Cause,
 };
 
 /// How long a closing peer may take to answer the close frame.
@@ -63,14 +65,14 @@ pub(crate) enum Own {
     /// The stream of its path.
     Stream(Session),
     /// Nothing but what the client asks for later.
-    Nothing(Box<Lifetime>),
+    Nothing(Box<Lifetime>, Record),
 }
 
 impl Own {
     async fn next(&mut self, into: &mut Vec<Outgoing>) -> bool {
         match self {
             Self::Stream(session) => session.next(into).await,
-            Self::Nothing(lifetime) => loop {
+            Self::Nothing(lifetime, _) => loop {
                 if let Tick::End(reason) = lifetime.tick().await {
                     into.push(Outgoing::Close(reason));
                     return true;
@@ -82,7 +84,28 @@ impl Own {
     fn heartbeat(&self) -> Option<Duration> {
         match self {
             Self::Stream(session) => session.heartbeat(),
-            Self::Nothing(lifetime) => lifetime.heartbeat(),
+            Self::Nothing(lifetime, _) => lifetime.heartbeat(),
+        }
+    }
+
+    fn said(&self, message: &Outgoing, encoded: bool) {
+        if let Self::Stream(session) = self {
+            session.said(message, encoded);
+        }
+    }
+
+    fn sent(&self, bytes: usize) {
+        match self {
+            Self::Stream(session) => session.sent(bytes),
+            Self::Nothing(_, record) => record.sent(bytes),
+        }
+    }
+
+    /// Notes why the socket ends; the first word counts.
+    pub(super) fn ends(&mut self, cause: Cause) {
+        match self {
+            Self::Stream(session) => session.ends(cause),
+            Self::Nothing(_, record) => record.ends(cause),
         }
     }
 }
@@ -103,10 +126,23 @@ struct Desk {
 enum Ended {
     /// We sent a close frame.
     Spoken,
-    /// The peer takes no more bytes.
-    Dead,
+    /// The peer takes no more bytes, or shows no sign of life.
+    Dead(Cause),
     /// The client closed, or cannot be listened to any longer.
     Heard(Option<Violation>),
+}
+
+impl Ended {
+    fn cause(&self) -> Cause {
+        match self {
+            // The reason was noted when it was queued.
+            Self::Spoken | Self::Heard(None) => Cause::CLIENT_CLOSED,
+            Self::Dead(cause) => *cause,
+            Self::Heard(Some(Violation::Gone)) => Cause::CLIENT_GONE,
+            Self::Heard(Some(Violation::TooBig)) => CloseReason::MessageTooBig.into(),
+            Self::Heard(Some(Violation::Protocol | Violation::NotUtf8)) => Cause::PROTOCOL,
+        }
+    }
 }
 
 /// Serves a client until either side ends the conversation. A write that takes too long ends it too.
@@ -123,10 +159,11 @@ where
         ended = speaker.speak(&desk) => ended,
         violation = &mut listening => Ended::Heard(violation),
     };
+    speaker.own.ends(ended.cause());
     match ended {
         // The peer's own close frame ends the conversation in order.
         Ended::Spoken => drop(timeout(CLOSING, listening).await),
-        Ended::Dead | Ended::Heard(Some(Violation::Gone)) => return,
+        Ended::Dead(_) | Ended::Heard(Some(Violation::Gone)) => return,
         Ended::Heard(None) => speaker.answer_close(1000, "").await,
         Ended::Heard(Some(violation)) => {
             speaker.answer_close(violation.code().unwrap_or(1002), &violation.to_string()).await;
@@ -178,11 +215,16 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
                 () = desk.asked.notified() => false,
                 () = &mut self.ping => match self.queue_ping(desk) {
                     true => false,
-                    false => return Ended::Dead,
+                    false => return Ended::Dead(Cause::PING_TIMEOUT),
                 },
             };
-            if self.flush(desk).await.is_err() {
-                return Ended::Dead;
+            if let Err(error) = self.flush(desk).await {
+                let stalled = error.kind() == std::io::ErrorKind::TimedOut;
+                return Ended::Dead(if stalled {
+                    Cause::WRITE_TIMEOUT
+                } else {
+                    Cause::CLIENT_GONE
+                });
             }
             if over {
                 return Ended::Spoken;
@@ -207,7 +249,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
     /// Frames the session's messages. True: the last one was a close.
     fn queue(&mut self) -> bool {
         for message in self.messages.drain(..) {
-            if let Some(reason) = self.format.push(&message, &mut self.outbox) {
+            let queued = self.format.push(&message, &mut self.outbox);
+            self.own.said(&message, queued != Queued::Unsayable);
+            if let Queued::Last(reason) = queued {
+                self.own.ends(reason.into());
                 self.outbox.push_close(reason.code(), reason.text());
                 return true;
             }
@@ -240,6 +285,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
             if count == 0 {
                 return Err(std::io::ErrorKind::WriteZero.into());
             }
+            self.own.sent(count);
             self.outbox.advance(count);
             if !self.outbox.is_empty() {
                 // A socket that takes everything at once must not keep us from hearing the client.

@@ -31,35 +31,54 @@ pub(crate) struct WsFormat {
     pub(crate) enveloped: bool,
 }
 
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queued {
+    /// It is queued, or the client's conventions have no word for it.
+    Said,
+    /// It is a change that cannot be encoded; that is queued where there is a word for it.
+    Unsayable,
+    /// The conversation ends with this reason.
+    Last(CloseReason),
+}
+
 impl WsFormat {
-    /// Queues a message. `Some`: the conversation ends with this reason.
-    pub(super) fn push(&self, message: &Outgoing, outbox: &mut Outbox) -> Option<CloseReason> {
+    /// Queues a message.
+    pub(super) fn push(&self, message: &Outgoing, outbox: &mut Outbox) -> Queued {
         match message {
-            Outgoing::Change(event, view) => self.push_change(event, *view, outbox),
+            Outgoing::Change(event, view) => return self.push_change(event, *view, outbox),
             Outgoing::Envelope(print) => self.push_envelope_of(print, outbox),
             Outgoing::Document(event, view) => self.push_document(event, *view, END, outbox),
             Outgoing::Close(reason) => {
                 if self.enveloped {
                     push_envelope(message, END, outbox);
                 }
-                return Some(*reason);
+                return Queued::Last(*reason);
             }
             // Bare changes leave no room to say that some are missing.
-            Outgoing::Reset(..) if !self.enveloped => return Some(CloseReason::HistoryLost),
+            Outgoing::Reset(..) if !self.enveloped => {
+                return Queued::Last(CloseReason::HistoryLost);
+            }
             _ if self.enveloped => push_envelope(message, END, outbox),
             _ => {}
         }
-        None
+        Queued::Said
     }
 
     /// Queues a message of a stream that has a name on its socket.
-    pub(super) fn push_of(&self, reference: &Reference, message: &Outgoing, outbox: &mut Outbox) {
+    pub(super) fn push_of(
+        &self,
+        reference: &Reference,
+        message: &Outgoing,
+        outbox: &mut Outbox,
+    ) -> Queued {
         let end = Bytes::from(format!(",\"ref\":{}}}", reference.as_json()));
         match message {
-            Outgoing::Change(event, view) => self.push_enveloped(event, *view, end, outbox),
+            Outgoing::Change(event, view) => return self.push_enveloped(event, *view, end, outbox),
             Outgoing::Document(event, view) => self.push_document(event, *view, end, outbox),
             _ => push_envelope(message, end, outbox),
         }
+        Queued::Said
     }
 
     /// Bare, or in a message of the subprotocol; Avro is binary where it is bare.
@@ -83,25 +102,37 @@ impl WsFormat {
         }
     }
 
-    fn push_change(&self, event: &ChangeEvent, view: View, outbox: &mut Outbox) {
+    fn push_change(&self, event: &ChangeEvent, view: View, outbox: &mut Outbox) -> Queued {
         if self.enveloped {
             return self.push_enveloped(event, view, END, outbox);
         }
         match event.frame(&self.shape, view) {
             Ok(frame) => outbox.push_text(&[frame.json]),
-            Err(error) => warn(&error),
+            Err(error) => {
+                warn(&error);
+                return Queued::Unsayable;
+            }
         }
+        Queued::Said
     }
 
-    fn push_enveloped(&self, event: &ChangeEvent, view: View, end: Bytes, outbox: &mut Outbox) {
+    fn push_enveloped(
+        &self,
+        event: &ChangeEvent,
+        view: View,
+        end: Bytes,
+        outbox: &mut Outbox,
+    ) -> Queued {
         match event.frame(&self.shape, view) {
             Ok(frame) => outbox.push_text(&[frame.preamble, frame.json, end]),
             Err(error) => {
                 warn(&error);
                 let data = json!({ "reason": unsendable(error) });
                 push_json(None, "skipped", &data, end, outbox);
+                return Queued::Unsayable;
             }
         }
+        Queued::Said
     }
 }
 

@@ -11,7 +11,7 @@ use futures_util::{
 use tokio::sync::mpsc;
 
 use super::{
-    format::{WsFormat, push_error},
+    format::{Queued, WsFormat, push_error},
     request::{Reference, Refused, SocketRequest, Subscribe, Wish},
     wire::Outbox,
 };
@@ -19,6 +19,7 @@ use crate::{
     http::{
         error::ApiError,
         outgoing::Outgoing,
+        record::Record,
         session::Session,
         state::AppState,
         turn::{Turn, is_of_connection},
@@ -129,7 +130,9 @@ impl Subscriptions {
     ) -> Option<CloseReason> {
         let (reference, format) = &turn.key;
         for message in &turn.messages {
-            format.push_of(reference, message, outbox);
+            let before = outbox.queued();
+            let queued = format.push_of(reference, message, outbox);
+            turn.said(message, queued != Queued::Unsayable, outbox.queued() - before);
             if let Outgoing::Close(reason) = message {
                 self.known.remove(reference);
                 return is_of_connection(*reason).then_some(*reason);
@@ -166,8 +169,9 @@ async fn open(
         let own = subscribe.path.query.get("lastEventId").filter(|id| !id.is_empty());
         let id = subscribe.last_event_id.or_else(|| own.map(str::to_owned));
         let resume = opening.resume(id);
+        let topic = opening.topic();
         let session = opening.open(&state, resume, state.tempo().shared()).await?;
-        Ok((session, format))
+        Ok((session.recorded(Record::stream(&state, topic)), format))
     };
     Step::Opened(reference, Box::new(opened.await))
 }

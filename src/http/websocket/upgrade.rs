@@ -14,7 +14,10 @@ use super::{
     handshake::Handshake,
     subscriptions::Subscriptions,
 };
-use crate::http::{error::ApiError, state::AppState, visitor::Visitor};
+use crate::{
+    http::{error::ApiError, state::AppState, visitor::Visitor},
+    telemetry::Cause,
+};
 
 /// Requests that wait for the speaking half. When they are full the client is not listened to: a
 /// client that asks faster than it reads waits for itself.
@@ -30,7 +33,9 @@ pub(crate) fn respond(
     format: WsFormat,
     handshake: &Handshake,
 ) -> Response {
+    let mut own = own;
     let Some(upgrade) = parts.extensions.remove::<hyper::upgrade::OnUpgrade>() else {
+        own.ends(Cause::NO_UPGRADE);
         return unsupported();
     };
     let mut response = Response::new(Body::empty());
@@ -50,7 +55,11 @@ pub(crate) fn respond(
     state.0.tasks.spawn(async move {
         match upgrade.await {
             Ok(socket) => connection::serve(TokioIo::new(socket), conversation).await,
-            Err(error) => tracing::debug!(%error, "an upgrade did not come about"),
+            Err(error) => {
+                let mut own = conversation.own;
+                own.ends(Cause::NO_UPGRADE);
+                tracing::debug!(%error, "an upgrade did not come about");
+            }
         }
     });
     response

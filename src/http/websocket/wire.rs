@@ -72,6 +72,11 @@ impl Outbox {
         self.frames.truncate(usize::from(self.started));
     }
 
+    /// Bytes that have not left.
+    pub(super) fn queued(&self) -> usize {
+        self.frames.iter().flat_map(|frame| &frame.parts).map(Bytes::len).sum()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

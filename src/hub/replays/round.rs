@@ -138,6 +138,7 @@ impl<'a> Round<'a> {
             let (asked, taken) = (Instant::now(), self.replay.taken());
             let items = match reader.next().await {
                 Signal::Batch(batch) => {
+                    self.replays.telemetry.read(batch.events.len());
                     if batch.events.is_empty() {
                         // All is read: whoever is still here takes its time.
                         self.replay.charge(asked.elapsed(), taken, true);

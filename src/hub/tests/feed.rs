@@ -5,6 +5,7 @@ use crate::{
     change::{ClusterTime, ResumeToken},
     hub::feed::Feed,
     source::SourceEvent,
+    telemetry::CursorMeter,
 };
 
 fn time(n: u32) -> ClusterTime {
@@ -23,7 +24,8 @@ fn event(n: u32) -> SourceEvent {
 fn feed(events: usize) -> Feed {
     let history = HistoryLimits { events, bytes: 1 << 20 };
     let namespace = Namespace::new("d", "c");
-    Feed::new(ResumeToken::before(time(1)), &namespace, key(), history, limits().mailbox)
+    let meter = Arc::new(CursorMeter::new(namespace.to_string(), false));
+    Feed::new(ResumeToken::before(time(1)), &namespace, key(), history, limits().mailbox, meter)
 }
 
 fn publish(feed: &Feed, n: u32) {
