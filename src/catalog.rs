@@ -20,7 +20,7 @@ pub use watch::Watch;
 use watch::Watches;
 pub use write::{Precondition, WriteError, Written};
 
-use crate::{binding::Namespace, definition::StreamDefs, hub::Hub};
+use crate::{binding::Namespace, config::is_reserved_database, definition::StreamDefs, hub::Hub};
 
 /// The collection that holds a database's metadata.
 pub const PROPERTIES: &str = "_properties";
@@ -76,6 +76,11 @@ impl Catalog {
         read_properties(&self.client, namespace).await
     }
 
+    /// Every collection that declares streams.
+    pub async fn all(&self) -> Result<Vec<(Namespace, StreamDefs)>, CatalogError> {
+        declared(&self.client).await
+    }
+
     /// Whether a collection and its database exist.
     pub async fn existence(&self, namespace: &Namespace) -> Result<Existence, CatalogError> {
         let database = self.client.database(&namespace.db);
@@ -128,6 +133,31 @@ pub fn properties_id(coll: &str) -> String {
 /// The streams that metadata declares; none when the field is absent.
 pub fn streams_of(properties: &Document) -> StreamDefs {
     StreamDefs::parse(properties.get("streams").unwrap_or(&Bson::Array(Vec::new())))
+}
+
+/// Every collection of a deployment that declares streams, by name.
+///
+/// # Errors
+/// MongoDB does not answer, or does not let the service's user see which databases there are.
+pub async fn declared(client: &Client) -> Result<Vec<(Namespace, StreamDefs)>, CatalogError> {
+    let mut databases = within("admin", client.list_database_names().into_future()).await?;
+    databases.retain(|db| !is_reserved_database(db));
+    databases.sort_unstable();
+    let mut found = Vec::new();
+    for db in databases {
+        let collection = client.database(&db).collection::<Document>(PROPERTIES);
+        let filter = doc! { "_id": { "$type": "string" }, "streams": { "$exists": true } };
+        let reading = async {
+            let sorted = collection.find(filter).sort(doc! { "_id": 1 }).await?;
+            sorted.try_collect::<Vec<_>>().await
+        };
+        let properties = within(&db, reading).await?;
+        found.extend(properties.iter().filter_map(|properties| {
+            let coll = properties.get_str("_id").ok()?.strip_prefix("_properties.")?;
+            Some((Namespace::new(&db, coll), streams_of(properties)))
+        }));
+    }
+    Ok(found)
 }
 
 async fn read_properties(

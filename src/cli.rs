@@ -72,7 +72,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Doctor(args) => doctor::run(&cli.common, &args).await,
         Command::Tail(args) => tail::run(&cli.common, &args).await,
         Command::Explain(args) => explain::run(&cli.common, &args).await,
-        Command::Export(args) => export::run(&args),
+        Command::Export(args) => export::run(&cli.common, &args).await,
         Command::Token(args) => token::run(&cli.common, &args),
         Command::HashPassword(args) => password::run(&args),
         Command::Completions { shell } => completions(shell),

@@ -5,6 +5,7 @@
 mod bare_socket;
 pub mod caps;
 mod collections;
+mod contract;
 mod cors;
 mod deadline;
 pub mod documents;

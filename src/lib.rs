@@ -12,6 +12,7 @@
 //! | [`catalog`] | which streams exist, and when that changes |
 //! | [`hub`] | one cursor, many audiences |
 //! | [`source`] | cursors on MongoDB, and what their errors mean |
+//! | [`contract`] | the service described for machines |
 //! | [`entity`] | entities, topics and subscriptions, as declared, and what a change is to them |
 //! | [`envelope`] | an entity's event in JSON, CloudEvents and Avro |
 //! | [`binding`] | what is sent to MongoDB and what is decided in process |
@@ -33,6 +34,7 @@ pub mod access;
 pub mod catalog;
 pub mod hub;
 pub mod source;
+pub mod contract;
 pub mod entity;
 pub mod envelope;
 pub mod binding;

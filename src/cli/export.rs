@@ -3,9 +3,15 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use mongodb::Client;
 
-use super::print;
-use crate::config::Config;
+use super::{load, print};
+use crate::{
+    binding::Namespace,
+    catalog,
+    config::{CommonArgs, Config},
+    contract::Served,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
@@ -17,11 +23,35 @@ pub(super) struct ExportArgs {
 enum Exported {
     /// A commented configuration file with every setting
     Config,
+    /// Every stream that the deployment declares, as AsyncAPI 3.0
+    Asyncapi,
+    /// What is asked and answered, as OpenAPI 3.1
+    Openapi,
 }
 
-pub(super) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(common: &CommonArgs, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     match args.document {
         Exported::Config => print(&Config::example_yaml()),
+        Exported::Asyncapi => {
+            let config = load(common)?;
+            let client = Client::with_uri_str(config.mongodb.uri.expose()).await?;
+            let declared = catalog::declared(&client).await?;
+            client.shutdown().await;
+            let settings = &config.mongodb.settings;
+            let out_of_reach = Namespace::new(&settings.database, &settings.collection);
+            let declared = declared.into_iter().filter(|(found, _)| *found != out_of_reach);
+            let streams = Served::streams_of(declared, &config.mounts);
+            let served = Served { streams, ..described(&config) };
+            print(&serde_json::to_string_pretty(&served.asyncapi())?);
+        }
+        Exported::Openapi => {
+            let served = described(&load(common)?);
+            print(&serde_json::to_string_pretty(&served.openapi())?);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn described(config: &Config) -> Served {
+    Served { host: Some(config.listen.address.to_string()), ..Served::default() }
 }

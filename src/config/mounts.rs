@@ -49,6 +49,30 @@ impl Mounts {
         Some(Resolved { database: names.next()?, collection: names.next(), rest: names.collect() })
     }
 
+    /// The segments of a path that leads to a collection. `None` where only templates lead there.
+    pub fn path_of(&self, db: &str, coll: &str) -> Option<Vec<String>> {
+        let paths = self.0.iter().filter_map(|Entry { mount, .. }| {
+            let rest = match mount.what.trim_matches('/').split_once('/') {
+                None if matches!(mount.what.as_str(), "*" | "/*") => vec![db, coll],
+                None if mount.what.trim_matches('/') == db => vec![coll],
+                Some(what) if what == (db, coll) => vec![],
+                _ => return None,
+            };
+            let prefix = mount.at.split('/').filter(|segment| !segment.is_empty());
+            Some(prefix.chain(rest).map(str::to_owned).collect::<Vec<_>>())
+        });
+        // Another mount may take the path, and a template is no path.
+        let leads = |path: &Vec<String>| {
+            let found = self.resolve(path, None);
+            found.is_some_and(|found| {
+                found.database == db
+                    && found.collection.as_deref() == Some(coll)
+                    && found.rest.is_empty()
+            })
+        };
+        paths.filter(|path| path.iter().all(|segment| !segment.contains('{'))).find(leads)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Mount> {
         self.0.iter().map(|entry| &entry.mount)
     }

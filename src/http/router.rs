@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    bare_socket, caps, collections, cors,
+    bare_socket, caps, collections, contract, cors,
     error::ApiError,
     explain, feeds, health, many, open,
     operator::{self, OwnListener},
@@ -51,6 +51,8 @@ fn own() -> Router<AppState> {
         .route("/_/health/ready", get(health::ready))
         .route("/_/metrics", get(operator::metrics))
         .route("/_/status", get(operator::status))
+        .route("/_/asyncapi.json", get(contract::asyncapi))
+        .route("/_/openapi.json", get(contract::openapi))
         .route("/_/explain", get(explain::explain))
         .route("/_/tickets", post(tickets::issue))
         .method_not_allowed_fallback(refused)
