@@ -18,8 +18,10 @@ use crate::{
 pub struct Served {
     /// Declared streams.
     pub streams: Vec<ServedStream>,
-    /// Declared entities, topics and subscriptions.
+    /// Declared entities and subscriptions.
     pub entities: Entities,
+    /// What their events are published under.
+    pub topics: Vec<String>,
     /// Where the entity feeds are mounted.
     pub prefix: String,
     /// Host and port that clients connect to, when it is known.
@@ -60,6 +62,6 @@ impl Served {
     }
 }
 
-fn encode(segment: &str) -> String {
+pub(crate) fn encode(segment: &str) -> String {
     utf8_percent_encode(segment, SEGMENT).to_string()
 }

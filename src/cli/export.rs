@@ -11,6 +11,7 @@ use crate::{
     catalog,
     config::{CommonArgs, Config},
     contract::Served,
+    entity::Entities,
 };
 
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub(super) async fn run(common: &CommonArgs, args: &ExportArgs) -> anyhow::Resul
             let out_of_reach = Namespace::new(&settings.database, &settings.collection);
             let declared = declared.into_iter().filter(|(found, _)| *found != out_of_reach);
             let streams = Served::streams_of(declared, &config.mounts);
-            let served = Served { streams, ..described(&config) };
+            let served = Served { streams, ..with_entities(&config)? };
             print(&serde_json::to_string_pretty(&served.asyncapi())?);
         }
         Exported::Openapi => {
@@ -54,4 +55,15 @@ pub(super) async fn run(common: &CommonArgs, args: &ExportArgs) -> anyhow::Resul
 
 fn described(config: &Config) -> Served {
     Served { host: Some(config.listen.address.to_string()), ..Served::default() }
+}
+
+/// The declared entities too, which have to be sound.
+fn with_entities(config: &Config) -> anyhow::Result<Served> {
+    let Some(folder) = &config.entities else { return Ok(described(config)) };
+    let entities = Entities::load(folder).map_err(|notes| {
+        let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
+        anyhow::anyhow!("the declarations of entities cannot be used:\n  {}", notes.join("\n  "))
+    })?;
+    let topics = entities.topics().into_iter().map(str::to_owned).collect();
+    Ok(Served { topics, entities, prefix: config.prefix.clone(), ..described(config) })
 }

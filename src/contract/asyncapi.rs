@@ -72,7 +72,7 @@ impl Served {
         let prefix = &self.prefix;
         let with_feed = self.entities.entities().iter().filter(|entity| entity.has_feed());
         let entities = with_feed.map(|entity| self.entity(entity));
-        let topics = self.entities.topics().into_iter().map(|topic| Channel {
+        let topics = self.topics.iter().map(|topic| Channel {
             id: id(&["topic", topic]),
             address: format!("{prefix}/subscribe?topic={}", encode(topic)),
             title: format!("Topic {topic}"),
@@ -220,6 +220,7 @@ mod tests {
                 stream("/shop/orders/_streams/a_20b"),
             ],
             entities: Entities::parse(&[file]).unwrap(),
+            topics: vec!["orders".to_owned()],
             prefix: "/api".to_owned(),
             host: Some("localhost:8080".to_owned()),
         }

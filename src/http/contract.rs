@@ -11,7 +11,7 @@ use axum::{
 use super::{error::ApiError, state::AppState};
 use crate::{
     access::{Caller, RequestKind},
-    contract::{Served, ServedStream},
+    contract::{Served, encode},
 };
 
 /// `GET /_/asyncapi.json`: every stream that the caller may open, and no other.
@@ -38,13 +38,28 @@ async fn served(state: &AppState, parts: &Parts) -> Result<Served, ApiError> {
     let declared = state.0.catalog.all().await?;
     let declared = declared.into_iter().filter(|(namespace, _)| *namespace != state.0.settings);
     let mut streams = Served::streams_of(declared, &state.0.mounts);
-    streams.retain(|stream| may_open(state, parts, &caller, stream));
-    // Entity feeds are not routed yet, so none are described.
-    Ok(Served { streams, host: host(parts), ..Served::default() })
+    streams.retain(|stream| may_open(state, parts, &caller, &stream.path));
+    Ok(Served { streams, host: host(parts), ..feeds(state, parts, &caller) })
 }
 
-fn may_open(state: &AppState, parts: &Parts, caller: &Caller, stream: &ServedStream) -> bool {
-    let Ok(uri) = stream.path.parse::<Uri>() else { return false };
+/// Entity feeds, where there are any and callers can be told apart.
+fn feeds(state: &AppState, parts: &Parts, caller: &Caller) -> Served {
+    let Some(feeds) = state.0.feeds.as_ref().filter(|feeds| feeds.identity) else {
+        return Served::default();
+    };
+    let prefix = feeds.prefix.clone();
+    let may = |path: String| may_open(state, parts, caller, &path);
+    let entities = feeds.declarations.current().only(
+        |entity| may(format!("{prefix}/subscribe/{}", encode(entity))),
+        |subscription| may(format!("{prefix}/subscriptions/{}", encode(subscription))),
+    );
+    let topics = entities.topics().into_iter().map(str::to_owned);
+    let topics = topics.filter(|it| may(format!("{prefix}/subscribe?topic={}", encode(it))));
+    Served { topics: topics.collect(), entities, prefix, ..Served::default() }
+}
+
+fn may_open(state: &AppState, parts: &Parts, caller: &Caller, path: &str) -> bool {
+    let Ok(uri) = path.parse::<Uri>() else { return false };
     state.admit_to(parts, caller.clone(), &uri, RequestKind::Stream).is_ok()
 }
 

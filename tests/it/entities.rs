@@ -2,6 +2,7 @@
 
 mod admission;
 mod cli;
+mod described;
 mod formats;
 mod frames;
 mod isolation;
