@@ -40,7 +40,7 @@ pub use self::permissions::{
     RequestKind,
 };
 pub use self::predicate::{Predicate, PredicateError, PredicateProblem};
-pub use self::principal::{Caller, Carrier, Mechanism, Principal, UNAUTHENTICATED};
+pub use self::principal::{Caller, Carrier, Identity, Mechanism, Principal, UNAUTHENTICATED};
 pub use self::refusal::Refusal;
 pub use self::request::{RawRequest, RequestHead, Resource, TICKET_PARAMETER, TargetError};
 pub use self::scope::{BindError, FilterError, ProjectError, ProjectResponse};

@@ -2,6 +2,7 @@
 
 mod access;
 mod clients;
+mod embedded;
 mod feeds;
 mod first_user;
 mod positions;
@@ -14,6 +15,7 @@ use tokio::{net::TcpListener, sync::watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::clients::Clients;
+pub(crate) use self::embedded::Embedded;
 use crate::{
     access::StandIn,
     binding::Namespace,
@@ -24,8 +26,15 @@ use crate::{
         TrustedProxies,
     },
     http::{
-        AppState, ServerLimits, caps::Caps, documents::Documents, feeds::Feeds, gate::Gate,
-        operator_router, plan, rights::Rights, router, serve, state::Shared,
+        AppState, ServerLimits,
+        caps::Caps,
+        documents::Documents,
+        feeds::Feeds,
+        gate::{Gate, Identify},
+        operator_router, plan,
+        rights::Rights,
+        router, serve,
+        state::Shared,
     },
     hub::{HistoryLimits, Hub, HubLimits, KeyReceiver, MailboxLimits, OwnLimits},
     source::MongoSource,
@@ -75,7 +84,7 @@ pub async fn explain(config: &Config, path: &str, asked: &StandIn) -> anyhow::Re
     let clients = Clients::connect(&config.mongodb, &config.streams).await?;
     // No stream is opened, so no key of event ids is read or made: nothing is written.
     let (_key, none) = watch::channel(None);
-    let app = App::of(config, clients, none, None)?;
+    let app = App::of(config, clients, none, None, None)?;
     app.load_permissions(config).await?;
     let state = app.state(config, stop, TaskTracker::new());
     let plan = plan(&state, path, asked).await.map_err(anyhow::Error::msg);
@@ -104,10 +113,20 @@ struct App {
 
 impl App {
     async fn start(config: &Config, stop: CancellationToken) -> anyhow::Result<Self> {
-        let feeds = feeds::feeds(config, stop)?;
+        let feeds = feeds::feeds(config, stop, false)?;
         let clients = Clients::connect(&config.mongodb, &config.streams).await?;
+        Self::over(config, clients, feeds, None)
+    }
+
+    /// Over clients that are there.
+    fn over(
+        config: &Config,
+        clients: Clients,
+        feeds: Option<Feeds>,
+        identity: Option<Identify>,
+    ) -> anyhow::Result<Self> {
         let key = positions::load(clients.requests.clone(), config);
-        Self::of(config, clients, key, feeds)
+        Self::of(config, clients, key, feeds, identity)
     }
 
     fn of(
@@ -115,11 +134,12 @@ impl App {
         clients: Clients,
         key: KeyReceiver,
         feeds: Option<Feeds>,
+        identity: Option<Identify>,
     ) -> anyhow::Result<Self> {
         let source = MongoSource::new(clients.streams.clone(), config.streams.await_time);
         let hub = Hub::new(Arc::new(source), key, hub_limits(&config.streams));
         let catalog = Catalog::new(clients.requests.clone(), hub.clone());
-        let gate = Arc::new(access::gate(config, &clients.requests)?);
+        let gate = Arc::new(access::gate(config, &clients.requests)?.identified_by(identity));
         Ok(Self { clients, hub, catalog, gate, rights: Rights::default(), feeds })
     }
 
@@ -188,17 +208,21 @@ impl App {
 
     /// Sessions first, then cursors, then the connections to MongoDB.
     async fn drain(self, within: Duration, tasks: &TaskTracker) {
+        self.end(within, tasks).await;
+        if tokio::time::timeout(CURSORS_END, self.clients.shutdown()).await.is_err() {
+            tracing::warn!("MongoDB was not told of the end of every cursor in time");
+        }
+    }
+
+    /// Sessions, then cursors.
+    async fn end(&self, within: Duration, tasks: &TaskTracker) {
         tasks.close();
         if tokio::time::timeout(within, tasks.wait()).await.is_err() {
             tracing::warn!("connections that did not end in time are cut");
         }
         // Reading a cursor ends with its await time; then it is killed on the server.
-        let ending = async {
-            self.hub.shutdown().await;
-            self.clients.shutdown().await;
-        };
-        if tokio::time::timeout(CURSORS_END, ending).await.is_err() {
-            tracing::warn!("MongoDB was not told of the end of every cursor in time");
+        if tokio::time::timeout(CURSORS_END, self.hub.shutdown()).await.is_err() {
+            tracing::warn!("not every cursor ended in time");
         }
     }
 }

@@ -111,6 +111,14 @@ impl Config {
         Self::merge(&args, &environment, Some(&file), Settings::default())
     }
 
+    /// The defaults alone.
+    ///
+    /// # Errors
+    /// None: every default can be used.
+    pub fn defaults() -> Result<Self, ConfigError> {
+        Self::read(Settings::default())
+    }
+
     /// Every setting in use, with its value (secrets redacted) and its origin.
     pub fn effective(&self) -> &[Effective] {
         &self.effective

@@ -6,6 +6,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`cli`] | what the command line asks for |
+//! | [`embed`] | how another axum application serves the same |
 //! | [`app`] | how the parts are wired, started and drained |
 //! | [`http`] | requests in, sessions and answers out |
 //! | [`access`] | who is calling, and what they may read |
@@ -28,6 +29,7 @@
 //! | [`mongod`] | a local mongod for `dev` and the tests |
 
 pub mod cli;
+pub mod embed;
 pub mod app;
 pub mod http;
 pub mod access;
@@ -48,3 +50,5 @@ pub mod config;
 pub mod suggest;
 pub mod backoff;
 pub mod mongod;
+
+pub use embed::{Router, RouterBuilder};

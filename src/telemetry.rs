@@ -40,7 +40,8 @@ pub struct Telemetry(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    next: AtomicU64,
+    next_cursor: AtomicU64,
+    next_subscriber: AtomicU64,
     read: AtomicU64,
     published: AtomicU64,
     entity_published: AtomicU64,
@@ -74,12 +75,14 @@ impl Telemetry {
 
     /// A cursor was opened; it is shown until the result is dropped.
     pub fn cursor(&self, namespace: String, own: bool) -> Cursor {
-        Cursor::new(self.clone(), self.number(), CursorMeter::new(namespace, own))
+        let number = next(&self.0.next_cursor);
+        Cursor::new(self.clone(), number, CursorMeter::new(namespace, own))
     }
 
     /// A subscriber came; it is shown until the result is dropped. `topic` is what it asked for.
     pub fn subscriber(&self, surface: Surface, topic: impl Into<String>) -> Subscriber {
-        Subscriber::new(self.clone(), SubscriberId(self.number()), surface, topic.into())
+        let id = SubscriberId(next(&self.0.next_subscriber));
+        Subscriber::new(self.clone(), id, surface, topic.into())
     }
 
     /// A catch-up runs until the result is dropped.
@@ -113,13 +116,14 @@ impl Telemetry {
         *self.lock().refused.entry(cap).or_default() += 1;
     }
 
-    fn number(&self) -> u64 {
-        self.0.next.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Numbers from one.
+fn next(counter: &AtomicU64) -> u64 {
+    counter.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl State {

@@ -22,7 +22,7 @@ use super::credential::{Content, Credential};
 use super::guard::{Guard, Key};
 use super::jwt::JwtVerifier;
 use super::password::Passwords;
-use super::principal::{Caller, Carrier, Principal, Verified};
+use super::principal::{Caller, Carrier, Identity, Principal, Verified};
 use super::realm::{KeyRealm, UserRealm};
 use super::refusal::{Failure, Refusal};
 use super::request::RequestHead;
@@ -82,6 +82,11 @@ impl Authenticator {
             Ok((verified, carrier)) => Ok(Caller::Known(self.principal(verified, carrier))),
             Err(failure) => self.refuse(failure, head),
         }
+    }
+
+    /// Somebody whom the embedding host knows.
+    pub fn vouched(&self, identity: Identity) -> Arc<Principal> {
+        self.principal(identity.into(), Carrier::Bearer)
     }
 
     /// Values for `WWW-Authenticate`, for a `401` of any origin: strangers who may not do what they

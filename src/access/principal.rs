@@ -77,6 +77,27 @@ pub(super) struct Verified {
     pub(super) proof: Proof,
 }
 
+/// Somebody as an embedding host knows them. What it says holds until `expires_at`.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// The user name.
+    pub id: String,
+    /// Permissions are looked up by these.
+    pub roles: Vec<String>,
+    /// What `@user` shows in permissions and variables.
+    pub properties: Document,
+    /// When sessions of theirs end; `None`: when the host closes them.
+    pub expires_at: Option<SystemTime>,
+}
+
+impl From<Identity> for Verified {
+    fn from(identity: Identity) -> Self {
+        let Identity { id, roles, properties, expires_at } = identity;
+        let (mechanism, proof) = (Mechanism::Token, Proof::Token);
+        Self { id, roles, properties, expires_at, mechanism, proof }
+    }
+}
+
 impl Principal {
     pub(super) fn new(verified: Verified, carrier: Carrier, tenant_path: &str) -> Self {
         let tenant = super::properties::find(&verified.properties, tenant_path);

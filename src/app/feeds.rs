@@ -9,18 +9,23 @@ use crate::{
     http::feeds::Feeds,
 };
 
-/// What the configuration says of entity feeds; `None`: nothing.
+/// What the configuration says of entity feeds; `None`: nothing. `host_knows`: the program around the
+/// service says who is calling.
 ///
 /// # Errors
 /// Declarations that are invalid at the start, each with its place.
-pub(super) fn feeds(config: &Config, stop: CancellationToken) -> anyhow::Result<Option<Feeds>> {
+pub(super) fn feeds(
+    config: &Config,
+    stop: CancellationToken,
+    host_knows: bool,
+) -> anyhow::Result<Option<Feeds>> {
     let Some(folder) = &config.entities else { return Ok(None) };
     let declared = Declarations::follow(folder, stop).or_else(|notes| {
         let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
         bail!("the declarations of entities cannot be used:\n  {}", notes.join("\n  "))
     })?;
     declarations::log(&declared.current());
-    let identity = has_identity(&config.auth);
+    let identity = host_knows || has_identity(&config.auth);
     if !identity {
         tracing::warn!(
             "entity feeds are not opened: subscriptions require an identity, and no \

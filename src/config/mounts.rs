@@ -49,6 +49,12 @@ impl Mounts {
         Some(Resolved { database: names.next()?, collection: names.next(), rest: names.collect() })
     }
 
+    /// One database, under its own name.
+    pub fn of_database(name: &str) -> Self {
+        let mount = Mount { what: format!("/{name}"), at: format!("/{name}") };
+        Self(Entry::new(mount).into_iter().collect())
+    }
+
     /// The segments of a path that leads to a collection. `None` where only templates lead there.
     pub fn path_of(&self, db: &str, coll: &str) -> Option<Vec<String>> {
         let paths = self.0.iter().filter_map(|Entry { mount, .. }| {

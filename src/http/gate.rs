@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     access::{
-        Authenticator, Caller, Decision, Denial, Grant, Origins, Permissions, ProjectResponse,
-        Refusal, RequestHead, RequestKind, Secrecy, StandIn, Standing, Ticket,
+        Authenticator, Caller, Decision, Denial, Grant, Identity, Origins, Permissions,
+        ProjectResponse, Refusal, RequestHead, RequestKind, Secrecy, StandIn, Standing,
+        TICKET_PARAMETER, Ticket,
     },
     binding::{Namespace, Scope},
     config::TrustedProxies,
@@ -31,7 +32,12 @@ pub struct Gate {
     /// Collections that hold what nobody is shown.
     secrecy: Vec<(Namespace, Secrecy)>,
     ticket_ttl: Duration,
+    /// Says who is calling, where a host knows.
+    identity: Option<Identify>,
 }
+
+/// Who is calling, as a host sees it; `None` is a stranger.
+pub type Identify = Arc<dyn Fn(&Parts) -> Option<Identity> + Send + Sync>;
 
 /// A request that may go on.
 #[derive(Debug, Clone)]
@@ -71,7 +77,13 @@ impl Gate {
         secrecy: Vec<(Namespace, Secrecy)>,
         ticket_ttl: Duration,
     ) -> Self {
-        Self { authenticator, permissions, origins, proxies, secrecy, ticket_ttl }
+        Self { authenticator, permissions, origins, proxies, secrecy, ticket_ttl, identity: None }
+    }
+
+    /// Callers are those whom a host knows.
+    pub fn identified_by(mut self, identity: Option<Identify>) -> Self {
+        self.identity = identity;
+        self
     }
 
     /// The permissions, to be replaced when they change.
@@ -112,12 +124,26 @@ impl Gate {
         if !self.origins.admits(head) {
             return Err(ApiError::Denied);
         }
-        let caller = self.authenticator.authenticate(head).await?;
+        let caller = self.identify(head, parts).await?;
         let upgrade = handshake::is_upgrade(&parts.headers);
         let ambient = caller.principal().is_some_and(|principal| {
             !self.origins.admits_credential(head, principal.carrier(), upgrade)
         });
         if ambient { Err(ApiError::Denied) } else { Ok(caller) }
+    }
+
+    /// A host's word is final; tickets, which it had made, are for requests that carry none.
+    async fn identify(&self, head: &RequestHead, parts: &Parts) -> Result<Caller, ApiError> {
+        let Some(identity) = &self.identity else {
+            return Ok(self.authenticator.authenticate(head).await?);
+        };
+        match identity(parts) {
+            Some(identity) => Ok(Caller::Known(self.authenticator.vouched(identity))),
+            None if head.parameters(TICKET_PARAMETER).next().is_some() => {
+                Ok(self.authenticator.authenticate(head).await?)
+            }
+            None => Ok(Caller::Anonymous),
+        }
     }
 
     pub(crate) fn decide(

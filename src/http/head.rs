@@ -5,7 +5,10 @@ use std::{
     time::SystemTime,
 };
 
-use axum::http::{HeaderMap, header, request::Parts};
+use axum::{
+    extract::ConnectInfo,
+    http::{HeaderMap, header, request::Parts},
+};
 
 use super::{error::ApiError, server::Peer};
 use crate::{
@@ -16,6 +19,9 @@ use crate::{
 /// Reads the head of a request. The path that is judged here is the one that is routed by.
 pub(crate) fn read(parts: &Parts, proxies: &TrustedProxies) -> Result<RequestHead, ApiError> {
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+    // A host may say it in axum's own way.
+    let connected = || parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
+    let peer = peer.or_else(connected);
     let trusted = peer.is_some_and(|peer| proxies.contains(peer.ip()));
     let raw = RawRequest {
         method: parts.method.to_string(),

@@ -1,6 +1,10 @@
 //! Opening a stream: from a request to a session on a socket, in the order of the contract.
 
-use axum::{extract::Request, http::request::Parts, response::Response};
+use axum::{
+    extract::{OriginalUri, Request},
+    http::request::Parts,
+    response::Response,
+};
 use percent_encoding::utf8_percent_encode;
 
 use super::{
@@ -43,8 +47,8 @@ pub(crate) async fn open(
     admitted: Admitted,
 ) -> Result<Response, ApiError> {
     let (mut parts, _) = request.into_parts();
-    let collection =
-        collection_link(state, parts.uri.path(), host(&parts.headers, &parts.uri), &namespace);
+    let (path, host) = (parts.uri.path(), host(&parts.headers, &parts.uri));
+    let collection = collection_link(state, outside(&parts), path, host, &namespace);
     let query = Query::parse(&parts.uri)?;
     let dialect = state.0.dialect;
     let asked = Asked { namespace, uri, collection, admitted, query: &query, vars: None, dialect };
@@ -52,7 +56,7 @@ pub(crate) async fn open(
     let transport = choose(&parts, &query, &opening)?;
     let resume = resume(&parts, &query, &opening);
     let expiry = opening.expiry();
-    let visitor = opening.visitor(host(&parts.headers, &parts.uri));
+    let visitor = opening.visitor(&parts);
     let (seat, topic) = (opening.seat(state)?, opening.topic());
     let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
     let line = Line { transport: transport.name(), surface: Surface::Streams, topic };
@@ -137,15 +141,24 @@ fn raw_token(id: &str) -> Option<ResumeToken> {
 }
 
 /// The collection's link: the path as the client knows it, without what follows the collection.
+/// `outside` is what the host takes off the path.
 pub(crate) fn collection_link(
     state: &AppState,
+    outside: &str,
     path: &str,
     host: Option<&str>,
     namespace: &Namespace,
 ) -> String {
     let path = collection_path(path, &state.0.mounts, host);
-    path.unwrap_or_else(|| {
+    let path = path.unwrap_or_else(|| {
         let encode = |name| utf8_percent_encode(name, SEGMENT);
         format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
-    })
+    });
+    format!("{outside}{path}")
+}
+
+/// Where the host nests these routes: what it took off the path.
+pub(crate) fn outside(parts: &Parts) -> &str {
+    let original = parts.extensions.get::<OriginalUri>().map(|original| original.0.path());
+    original.and_then(|path| path.strip_suffix(parts.uri.path())).unwrap_or_default()
 }

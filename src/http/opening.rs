@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use axum::http::request::Parts;
 use bson::{Bson, oid::ObjectId};
 
 use super::{
@@ -102,8 +103,8 @@ impl Opening {
     }
 
     /// The caller, who may go on to open other streams on the same connection.
-    pub(crate) fn visitor(&self, host: Option<&str>) -> Visitor {
-        Visitor::admitted(&self.admitted, host)
+    pub(crate) fn visitor(&self, parts: &Parts) -> Visitor {
+        Visitor::admitted(&self.admitted, parts)
     }
 
     /// Joins the cursor. When this returns, every later change reaches the session.
@@ -113,7 +114,7 @@ impl Opening {
         resume: Resume,
         tempo: Tempo,
     ) -> Result<Session, ApiError> {
-        let owner = self.binding.own.then(|| owner(&self.admitted, &self.topic()));
+        let owner = self.binding.own.then(|| owner(state, &self.admitted, &self.topic()));
         let Binding { cursor, selection, .. } = self.binding;
         let selection = Arc::new(selection);
         let subscription = state.0.hub.subscribe_for(owner, cursor, selection, resume).await?;
@@ -126,9 +127,10 @@ impl Opening {
 }
 
 /// On whose account a cursor is that others cannot share.
-pub(crate) fn owner(admitted: &Admitted, stream: &str) -> Owner {
+pub(crate) fn owner(state: &AppState, admitted: &Admitted, stream: &str) -> Owner {
     let address = || admitted.head.remote_ip().map_or_else(String::new, |ip| format!("@{ip}"));
     let principal = admitted.caller.principal();
     let principal = principal.map_or_else(address, |principal| principal.id().to_owned());
-    Owner { stream: stream.to_owned(), principal }
+    let told_apart = !state.0.gate.permissions().allow_everything();
+    Owner { stream: stream.to_owned(), principal: told_apart.then_some(principal) }
 }

@@ -1,6 +1,7 @@
 //! What an operator sees of a session: everything said is counted, and the end of a connection is logged.
 
 use axum::http::request::Parts;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{caps::Seat, deadline::Stalled, error::ApiError, outgoing::Outgoing, state::AppState};
 use crate::{
@@ -12,8 +13,8 @@ use crate::{
 /// One subscriber, as those know it who serve it.
 #[derive(Debug)]
 pub(crate) enum Record {
-    /// It has a connection of its own, and that a place among all.
-    Connection { connection: Box<Connection>, _seat: Seat },
+    /// It has a connection of its own, and that a place among all; shutdown waits for it.
+    Connection { connection: Box<Connection>, _seat: Seat, _open: TaskTrackerToken },
     /// It is one of several on a connection, which has a record of its own.
     Stream(Subscriber),
 }
@@ -33,7 +34,8 @@ impl Record {
         let Line { transport, surface, topic } = line;
         let stalled = parts.extensions.get::<Stalled>().map(|stalled| stalled.0.clone());
         let connection = Connection::open(state.0.hub.telemetry(), transport, surface, topic);
-        Self::Connection { connection: Box::new(connection.watching(stalled)), _seat: seat }
+        let connection = Box::new(connection.watching(stalled));
+        Self::Connection { connection, _seat: seat, _open: state.0.tasks.token() }
     }
 
     /// A stream begins on a connection that is recorded already.
@@ -86,8 +88,11 @@ impl Record {
 }
 
 impl AppState {
-    /// A place among those who may be connected.
+    /// A place among those who may be connected; none is left once the drain has begun.
     pub(crate) fn seat(&self, caller: &Caller, head: &RequestHead) -> Result<Seat, ApiError> {
+        if self.0.draining.is_cancelled() {
+            return Err(ApiError::Unavailable("the service is shutting down".to_owned()));
+        }
         self.0.caps.open(caller.principal().map(|principal| principal.id()), head.remote_ip())
     }
 }

@@ -9,7 +9,11 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use super::{
-    error::ApiError, lookup::declared, open::collection_link, recover::SEGMENT, router::host,
+    error::ApiError,
+    lookup::declared,
+    open::{collection_link, outside},
+    recover::SEGMENT,
+    router::host,
     state::AppState,
 };
 use crate::{binding::Namespace, definition::StreamDef};
@@ -21,15 +25,10 @@ pub(crate) async fn list(
     namespace: Namespace,
 ) -> Result<Response, ApiError> {
     let declared = declared(state, &namespace).await?;
-    let base = format!(
-        "{}/_streams",
-        collection_link(
-            state,
-            request.uri().path(),
-            host(request.headers(), request.uri()),
-            &namespace
-        )
-    );
+    let (parts, _) = request.into_parts();
+    let (path, host) = (parts.uri.path(), host(&parts.headers, &parts.uri));
+    let link = collection_link(state, outside(&parts), path, host, &namespace);
+    let base = format!("{link}/_streams");
     let streams: Vec<_> = declared.good.iter().map(|stream| describe(stream, &base)).collect();
     Ok(Json(streams).into_response())
 }

@@ -8,7 +8,7 @@ use super::{
     caps::Seat,
     error::ApiError,
     gate::{Admitted, Change, resource},
-    open::collection_link,
+    open::{collection_link, outside},
     opening::{Asked, Opening},
     request::Query,
     router::host,
@@ -27,6 +27,8 @@ pub(crate) struct Visitor {
     pub(crate) caller: Caller,
     head: RequestHead,
     host: Option<String>,
+    /// Where a host program nests the routes.
+    outside: String,
     /// Reviews of rights that had begun before the caller was looked at.
     reviews: u64,
 }
@@ -49,13 +51,15 @@ impl Visitor {
         let reviews = state.0.rights.reviews();
         let caller = state.authenticated(parts).await?;
         let host = host(&parts.headers, &parts.uri).map(str::to_owned);
-        Ok(Self { caller, head: state.0.gate.head(parts)?, host, reviews })
+        let (head, outside) = (state.0.gate.head(parts)?, outside(parts).to_owned());
+        Ok(Self { caller, head, host, outside, reviews })
     }
 
     /// Whoever was let in to open one stream, and goes on to others.
-    pub(crate) fn admitted(admitted: &Admitted, host: Option<&str>) -> Self {
+    pub(crate) fn admitted(admitted: &Admitted, parts: &Parts) -> Self {
         let Admitted { caller, head, reviews, .. } = admitted.clone();
-        Self { caller, head, host: host.map(str::to_owned), reviews }
+        let host = host(&parts.headers, &parts.uri).map(str::to_owned);
+        Self { caller, head, host, outside: outside(parts).to_owned(), reviews }
     }
 
     /// A place among those who may be connected.
@@ -95,7 +99,8 @@ impl Visitor {
         let Target::Stream(namespace, name) = target else {
             return Err(ApiError::BadRequest("the path names no stream".to_owned()));
         };
-        let link = collection_link(state, uri.path(), self.host.as_deref(), &namespace);
+        let link =
+            collection_link(state, &self.outside, uri.path(), self.host.as_deref(), &namespace);
         let asked = Asked {
             namespace,
             uri: name,

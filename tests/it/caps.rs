@@ -8,7 +8,10 @@ use crate::{
 };
 
 async fn started(yaml: &str) -> TestApp {
-    let app = TestApp::configured(yaml).await;
+    declared(TestApp::configured(yaml).await).await
+}
+
+async fn declared(app: TestApp) -> TestApp {
     let own = doc! { "uri": "own", "stages": [{ "$match": { "$expr": { "$eq": ["$fullDocument.x", { "$var": "x" }] } } }] };
     let other = doc! { "uri": "other", "stages": [{ "$match": { "$expr": { "$ne": ["$fullDocument.x", { "$var": "x" }] } } }] };
     app.declare("c", vec![all(), own, other]).await;
@@ -101,32 +104,18 @@ async fn streams_of_a_principal_are_capped() {
     check(&from(&app, "c/all", "192.0.2.1").await, 429, "limits.per_principal");
     let _other = Sse::open(app.address, &path, &[("x-forwarded-for", "192.0.2.2")]).await;
 
-    let guarded = TestApp::guarded("limits: { per_principal: 1 }").await;
-    let users = guarded.db.collection::<Document>("users");
-    for name in ["ann", "bob"] {
-        let password = tailwater::access::hash_password(name, 4).unwrap();
-        users
-            .insert_one(doc! { "_id": name, "password": password, "roles": ["admin"] })
-            .await
-            .unwrap();
-    }
-    guarded.declare("c", vec![all()]).await;
+    let guarded = administered("limits: { per_principal: 1 }").await;
     let path = guarded.path("c/all");
-    let basic = |user: &'static str| match user {
-        "ann" => [("authorization", "Basic YW5uOmFubg=="), ("accept", "text/event-stream")],
-        _ => [("authorization", "Basic Ym9iOmJvYg=="), ("accept", "text/event-stream")],
-    };
     let _ann = Sse::open(guarded.address, &path, &basic("ann")[..1]).await;
     check(&guarded.with("GET", &path, &basic("ann")).await, 429, "limits.per_principal");
     let _bob = Sse::open(guarded.address, &path, &basic("bob")[..1]).await;
 }
 
-/// Cursors that only one binding can use are capped per principal, per stream and in all. Equal bindings share
+/// Cursors that only one binding can use are capped per stream and in all. Equal bindings share
 /// one, shared cursors do not count, and what merely lingers makes room.
 #[tokio::test]
 async fn own_cursors_are_capped() {
     for (caps, second, names) in [
-        ("per_principal: 1", "c/other?x=1", "streams.own_cursors.per_principal"),
         ("per_stream: 1", "c/own?x=2", "streams.own_cursors.per_stream"),
         ("total: 1", "c/other?x=1", "streams.own_cursors.total"),
     ] {
@@ -143,4 +132,32 @@ async fn own_cursors_are_capped() {
         eventually("what lingers makes room", async || app.open_status(second).await == 200).await;
         app.stop().await;
     }
+}
+
+/// So are those of one principal, whatever the stream; another one has its own.
+#[tokio::test]
+async fn own_cursors_of_a_principal_are_capped() {
+    let app = administered("streams: { own_cursors: { per_principal: 1 } }").await;
+    let _first = Sse::open(app.address, &app.path("c/own?x=1"), &basic("ann")[..1]).await;
+    let other = app.path("c/other?x=1");
+    let refused = app.with("GET", &other, &basic("ann")).await;
+    check(&refused, 503, "streams.own_cursors.per_principal");
+    let _bob = Sse::open(app.address, &other, &basic("bob")[..1]).await;
+}
+
+/// With administrators `ann` and `bob`.
+async fn administered(yaml: &str) -> TestApp {
+    let app = declared(TestApp::guarded(yaml).await).await;
+    let users = app.db.collection::<Document>("users");
+    for name in ["ann", "bob"] {
+        let password = tailwater::access::hash_password(name, 4).unwrap();
+        let user = doc! { "_id": name, "password": password, "roles": ["admin"] };
+        users.insert_one(user).await.unwrap();
+    }
+    app
+}
+
+fn basic(user: &str) -> [(&'static str, &'static str); 2] {
+    let authorization = if user == "ann" { "Basic YW5uOmFubg==" } else { "Basic Ym9iOmJvYg==" };
+    [("authorization", authorization), ("accept", "text/event-stream")]
 }

@@ -8,8 +8,11 @@ use std::{
 
 /// Modules that may name a crate. Everything else must not know that it exists.
 const MAY_KNOW: &[(&str, &[&str])] = &[
-    ("mongodb::", &["cli", "app", "http/documents", "catalog", "source", "access", "mongod"]),
-    ("axum::", &["app", "http"]),
+    (
+        "mongodb::",
+        &["cli", "embed", "app", "http/documents", "catalog", "source", "access", "mongod"],
+    ),
+    ("axum::", &["embed", "app", "http"]),
     ("hyper::", &["cli", "app", "http", "access/jwt"]),
     ("tungstenite::", &["http"]),
     ("clap::", &["cli", "config", "main"]),

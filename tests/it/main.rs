@@ -20,6 +20,7 @@ mod contract;
 mod definitions;
 mod doctor;
 mod documents;
+mod embed;
 mod entities;
 mod faults;
 mod half_open;

@@ -66,7 +66,8 @@ async fn operators_have_a_listener_of_their_own() {
     let own = SocketAddr::from(([127, 0, 0, 1], port));
     let get = async |path: &str| http::request(own, "GET", path, &[], "").await;
     eventually("it listens", async || crate::support::listens(port).await).await;
-    for path in ["/_/metrics", "/_/status", "/_/health/live", "/_/health/ready"] {
+    eventually("it is ready", async || get("/_/health/ready").await.status == 200).await;
+    for path in ["/_/metrics", "/_/status", "/_/health/live"] {
         assert_eq!(get(path).await.status, 200, "{path}");
     }
     assert_eq!(get("/_/explain?path=/a/b/_streams/c").await.status, 401);

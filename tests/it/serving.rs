@@ -97,7 +97,11 @@ async fn dev_shows_an_event_and_leaves_nothing() {
         assert!(shown.elapsed().as_secs() < 10, "{:?}", shown.elapsed());
 
         let mut entities = shell.run(["-c", &format!("exec {feed}")]);
-        assert_eq!(entities.block().await, [": connected sub=1 heartbeat=30s"]);
+        let first = entities.block().await.join("\n");
+        assert!(
+            first.starts_with(": connected sub=") && first.ends_with(" heartbeat=30s"),
+            "{first}"
+        );
         while !entities.block().await.iter().any(|line| line.starts_with("event: entity.")) {}
 
         let kept = connect(&mongodb).await.database("mine").collection::<Document>("kept");

@@ -32,7 +32,6 @@ use crate::{
         opening,
         record::{Line, Record},
         request::{Query, accepts_events, last_event_id},
-        router::host,
         session::Session,
         sse::{Speaker, SseBody},
         state::AppState,
@@ -88,7 +87,7 @@ pub(super) async fn open(
     let selection = Arc::new(planned.selection);
     let topic = wishes.asked.topic(&found);
     let seat = state.seat(&admitted.caller, &admitted.head)?;
-    let owner = planned.own.then(|| opening::owner(&admitted, &topic));
+    let owner = planned.own.then(|| opening::owner(state, &admitted, &topic));
     let subscribed = state.0.hub.subscribe_for(owner, planned.cursor, selection, resume);
     let subscription = subscribed.await?;
     let telemetry = state.0.hub.telemetry();
@@ -100,7 +99,7 @@ pub(super) async fn open(
     let tempo = Tempo { heartbeat: Some(wishes.heartbeat.duration()), ..state.tempo() };
     let session = Session::new(subscription, tempo, collection, wishes.etag);
     let close = session.close_handle();
-    let visitor = Visitor::admitted(&admitted, host(&parts.headers, &parts.uri));
+    let visitor = Visitor::admitted(&admitted, &parts);
     let rights = state.0.rights.register_all(
         admitted.caller,
         admission.decided,

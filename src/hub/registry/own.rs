@@ -10,8 +10,8 @@ use crate::binding::CursorSpec;
 pub struct Owner {
     /// The stream, by collection and name.
     pub stream: String,
-    /// Who opened it; strangers by their address.
-    pub principal: String,
+    /// Who opened it; strangers by their address. `None`: callers are not told apart.
+    pub principal: Option<String>,
 }
 
 /// Most cursors that serve one binding only.
@@ -33,7 +33,9 @@ impl OwnLimits {
         [
             (self.total, "total", |_, _| true),
             (self.per_stream, "per_stream", |one, other| one.stream == other.stream),
-            (self.per_principal, "per_principal", |one, other| one.principal == other.principal),
+            (self.per_principal, "per_principal", |one, other| {
+                one.principal.is_some() && one.principal == other.principal
+            }),
         ]
     }
 }

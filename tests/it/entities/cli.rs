@@ -102,13 +102,13 @@ async fn the_log_tells_of_entities_and_their_readers() {
     let reader = Reader::open(address, "root", "/api/subscribe/Order", &[]).await;
     assert!(reader.connected.starts_with("connected sub=1 "));
     let open = after(&mut service.stderr, "an entity feed is open").await;
-    assert!(open.contains("sub=1") && open.contains("topic=entity.Order"), "{open}");
+    assert!(open.contains("sub=1") && open.contains("entity.Order"), "{open}");
     assert!(!open.contains('\x1b'), "{open}");
     shop.redeclare("entities: [{ nmae: Order }]\n");
     let kept = after(&mut service.stderr, "the last valid ones stay in use").await;
     assert!(kept.contains("shop.yaml:1:"), "{kept}");
     drop(reader);
-    let closed = after(&mut service.stderr, "an entity feed is closed").await;
-    assert!(closed.contains("sub=1") && closed.contains("the client left"), "{closed}");
+    let closed = after(&mut service.stderr, "connection closed").await;
+    assert!(closed.contains("sub=1") && closed.contains("client gone"), "{closed}");
     assert_eq!(service.end("-TERM").await, Some(0));
 }

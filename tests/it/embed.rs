@@ -1,0 +1,90 @@
+//! Tailwater inside another application: as its example does it.
+
+use bson::{Document, doc};
+use tailwater::{Router, config::Config};
+use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::support::{
+    TestApp, all, eventually, http,
+    mongod::{connect, fresh_database, shared_uri},
+    sse::Sse,
+    websocket::Socket,
+};
+
+#[path = "../../examples/embed.rs"]
+#[expect(dead_code, reason = "its `main` is not run here")]
+mod example;
+
+/// Callers are those whom the host knows, links are where the host serves them, and at the end each stream
+/// has its last frame.
+#[tokio::test]
+async fn the_example_serves_and_ends() {
+    let db = fresh_database().await;
+    let permission = doc! { "roles": ["user"], "predicate": "path-prefix('/')", "priority": 1, "mongo": { "readFilter": { "owner": "@user._id" } } };
+    db.collection::<Document>("acl").insert_one(permission).await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let app = TestApp::of(listener.local_addr().unwrap(), db.clone());
+    app.declare("c", vec![all()]).await;
+    let (stop, told) = oneshot::channel::<()>();
+    let cursors = connect(&shared_uri().await).await;
+    let serving = example::serve(db, cursors, listener, async { drop(told.await) });
+    let serving = tokio::spawn(serving);
+
+    assert_eq!(app.get("/").await.body, "the host's own page\n");
+    let path = format!("/live{}", app.path("c/all"));
+    let accept = ("accept", "text/event-stream");
+    let stranger = app.with("GET", &path, &[accept]).await;
+    assert_eq!((stranger.status, stranger.body.as_str()), (401, ""));
+    eventually("permissions are seen", async || {
+        let read = format!("/live{}", app.coll_path("c"));
+        app.with("GET", &read, &[("x-user", "ann")]).await.status != 403
+    })
+    .await;
+    let mut ann = Sse::open(app.address, &path, &[("x-user", "ann")]).await;
+    let mut root =
+        Sse::open(app.address, &path, &[("x-user", "root"), ("last-event-id", "lost")]).await;
+    let link = root.until("reset").await.json()["recover"]["link"].as_str().unwrap().to_owned();
+    for owner in ["bob", "ann"] {
+        app.coll("c").insert_one(doc! { "_id": owner, "owner": owner }).await.unwrap();
+    }
+    assert_eq!(app.with("GET", &link, &[("x-user", "root")]).await.status, 200, "{link}");
+    assert_eq!(ann.change().await["documentKey"]["_id"], "ann");
+    assert_eq!(root.change().await["documentKey"]["_id"], "bob");
+    for (user, status) in [("ann", 403), ("root", 200)] {
+        let answer = app.with("GET", "/live/_/status", &[("x-user", user)]).await;
+        assert_eq!(answer.status, status, "{user}");
+    }
+    let elsewhere = app.with("GET", "/live/admin/x", &[("x-user", "root")]).await;
+    assert_eq!(elsewhere.status, 404, "no other database is mounted");
+
+    stop.send(()).unwrap();
+    for stream in [ann, root] {
+        assert_eq!(stream.rest().await.last().unwrap().json()["code"], 1012);
+    }
+    serving.await.unwrap().unwrap();
+    eventually("no cursor is left", async || app.cursors("c").await == 0).await;
+}
+
+/// Dropping it ends its streams as closing it does, over both transports, and leaves the host alone.
+#[tokio::test]
+async fn dropping_it_ends_its_streams() {
+    let db = fresh_database().await;
+    let open = "auth: { insecure_no_auth: true }\nstreams: { drain: 1s }";
+    let config = Config::from_yaml(std::path::Path::new("t.yaml"), open).unwrap();
+    let built = Router::builder(db.clone()).configuration(config).prefix("/feeds").build().await;
+    let tailwater = built.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let app = TestApp::of(listener.local_addr().unwrap(), db);
+    app.declare("c", vec![all()]).await;
+    let own = axum::routing::get(|| async { "mine" });
+    let routes = tailwater.routes().route("/mine", own);
+    let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
+    let (sse, mut socket) = (app.sse("c/all").await, app.socket("c/all").await);
+    drop(tailwater);
+    assert_eq!(sse.rest().await.last().unwrap().json()["code"], 1012);
+    assert_eq!(socket.closed().await.0, 1012);
+    let (status, _) = Socket::refused(app.address, &app.path("c/all")).await;
+    assert_eq!(status, 503);
+    assert_eq!(http::request(app.address, "GET", "/mine", &[], "").await.body, "mine");
+    serving.abort();
+}
