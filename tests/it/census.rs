@@ -52,8 +52,7 @@ async fn five_hundred_tenants_share_one_cursor() {
 /// Cursors of clients that are gone end by themselves, also where nothing is written.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_bindings_leave_nothing_behind() {
-    let caps = "own_cursors: { total: 300, per_stream: 300, per_principal: 300 }";
-    let app = TestApp::with_streams(caps).await;
+    let app = TestApp::start().await;
     app.declare("c", vec![by_stage()]).await;
     let clients = open_each(&app, 300, "c/stage?x=").await;
     app.has_cursors("c", 300).await;

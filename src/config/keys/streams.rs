@@ -28,19 +28,19 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Count { min: 1, max: 100_000, off: false },
         "Cursors in all that serve one client's binding because it could not be shared.",
     )
-    .default("128"),
+    .default("384"),
     Key::new(
         "streams.own_cursors.per_stream",
         Kind::Count { min: 1, max: 100_000, off: false },
         "Unshared cursors of one stream.",
     )
-    .default("64"),
+    .default("320"),
     Key::new(
         "streams.own_cursors.per_principal",
         Kind::Count { min: 1, max: 100_000, off: false },
-        "Unshared cursors of one principal.",
+        "Unshared cursors of one principal; strangers count by their address. Not applied where authentication is off.",
     )
-    .default("16"),
+    .default("64"),
     Key::new(
         "streams.catch_up",
         Kind::Count { min: 1, max: 10_000, off: false },
