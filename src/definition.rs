@@ -32,6 +32,7 @@ mod variables;
 mod violation;
 mod warnings;
 
+pub(crate) use allowed::FIELD_OPERATORS;
 pub use bind::{BindError, Bound, ResolvedStage};
 pub use error::DefinitionError;
 pub use escape::{escape_stages, unescape};

@@ -2,6 +2,7 @@
 //!
 //! Handlers are straight lines; what can go wrong in them becomes a status in one place, [`error`].
 
+mod admit;
 mod bare_socket;
 pub mod caps;
 mod collections;
@@ -9,6 +10,7 @@ mod contract;
 mod cors;
 mod deadline;
 pub mod documents;
+mod edition;
 mod error;
 mod explain;
 pub mod feeds;
@@ -17,6 +19,7 @@ mod head;
 mod health;
 mod joined;
 mod lifetime;
+mod link;
 mod lookup;
 mod many;
 mod open;
@@ -35,6 +38,7 @@ mod session;
 mod sse;
 pub mod state;
 mod streams;
+pub mod surface;
 mod target;
 mod tickets;
 mod turn;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     catalog::{Declarations, declarations},
     config::{AuthConfig, Config},
-    http::feeds::Feeds,
+    http::surface::Feeds,
 };
 
 /// What the configuration says of entity feeds; `None`: nothing. `host_knows`: the program around the

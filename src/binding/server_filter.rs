@@ -2,6 +2,8 @@
 
 use bson::{Bson, Document, doc};
 
+use crate::definition::FIELD_OPERATORS;
+
 /// The stage that lets only readable documents through: every field below `fullDocument`, and the
 /// document's image has to exist. Else a negated filter would let every delete pass.
 ///
@@ -35,34 +37,6 @@ fn prefixed(filter: &Document) -> Result<Document, String> {
     Ok(prefixed)
 }
 
-/// Operators that a `$match` of a change stream answers as a read does. All others are refused by name: some
-/// fail when the stream is open, some answer differently each time.
-const OPERATORS: [&str; 23] = [
-    "$all",
-    "$bitsAllClear",
-    "$bitsAllSet",
-    "$bitsAnyClear",
-    "$bitsAnySet",
-    "$elemMatch",
-    "$eq",
-    "$exists",
-    "$geoIntersects",
-    "$geoWithin",
-    "$gt",
-    "$gte",
-    "$in",
-    "$lt",
-    "$lte",
-    "$mod",
-    "$ne",
-    "$nin",
-    "$not",
-    "$options",
-    "$regex",
-    "$size",
-    "$type",
-];
-
 /// What a field is compared with: operators if the first key is one, else a value as it stands.
 fn check_operand(value: &Bson) -> Result<(), String> {
     match value {
@@ -83,7 +57,8 @@ fn check_operator((operator, operand): (&String, &Bson)) -> Result<(), String> {
         ("$not", operand) => check_operand(operand),
         ("$elemMatch", Bson::Document(filter)) => check_elements(filter),
         ("$all", Bson::Array(items)) => items.iter().try_for_each(check_operand),
-        (known, _) if OPERATORS.contains(&known) => Ok(()),
+        // All others are refused by name: some fail when the stream is open, some answer differently each time.
+        (known, _) if FIELD_OPERATORS.contains(&known) => Ok(()),
         (unknown, _) => Err(unusable(unknown)),
     }
 }

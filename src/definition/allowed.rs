@@ -13,6 +13,8 @@ mod stage;
 
 use bson::{Bson, Document};
 
+pub(crate) use operators::FIELD_OPERATORS;
+
 use super::var::VarRef;
 use super::violation::{Finding, ViolationKind};
 

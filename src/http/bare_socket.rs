@@ -14,8 +14,8 @@ use super::{
     visitor::Visitor,
     websocket::{
         connection::Own,
-        format::{SUBPROTOCOL, WsFormat},
-        handshake::{self, Handshake},
+        format::WsFormat,
+        handshake::{self, Handshake, SUBPROTOCOL},
         upgrade,
     },
 };

@@ -10,9 +10,8 @@ use axum::{
 
 use super::{
     error::ApiError,
-    router::{allowed, host},
     state::AppState,
-    target::Target,
+    target::{Target, host},
 };
 use crate::access::CorsHeaders;
 
@@ -52,7 +51,7 @@ fn methods(state: &AppState, request: &Request) -> &'static str {
         return "POST";
     }
     match Target::parse(path, &state.0.mounts, host(request.headers(), request.uri())) {
-        Ok(target) if !path.starts_with("/_/") => allowed(&target),
+        Ok(target) if !path.starts_with("/_/") => target.allowed(),
         _ => "GET",
     }
 }

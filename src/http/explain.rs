@@ -12,7 +12,11 @@ use axum::{
 use serde_json::Value;
 
 use super::{
-    error::ApiError, lookup::find, request::Query, router::host, state::AppState, target::Target,
+    error::ApiError,
+    lookup::find,
+    request::Query,
+    state::AppState,
+    target::{Target, host},
 };
 use crate::{
     access::{Caller, RequestKind, StandIn},

@@ -9,10 +9,7 @@ use std::{
 use axum::http::request::Parts;
 use bson::{Bson, Document, doc};
 
-use super::{
-    error::ApiError, feeds, head, router::host, state::AppState, target::Target,
-    websocket::handshake,
-};
+use super::{error::ApiError, head, target::Target, websocket::handshake};
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Identity, Origins, Permissions,
@@ -268,92 +265,6 @@ pub(crate) enum Change {
     Ended,
     /// What the caller may see is something else now.
     Access,
-}
-
-/// What a request is about, for permissions.
-pub(crate) fn kind_of(target: &Target, reads: bool) -> RequestKind {
-    match target {
-        Target::Stream(..) => RequestKind::Stream,
-        Target::Streams(_) => RequestKind::StreamList,
-        Target::Meta(_) => RequestKind::Metadata,
-        Target::Document(..) => RequestKind::Document,
-        Target::Collection(_) | Target::Size(_) if reads => RequestKind::Collection,
-        Target::Collection(_) | Target::Size(_) | Target::Database(_) => RequestKind::Declare,
-    }
-}
-
-impl AppState {
-    /// A caller who is known, or anybody where authentication is off.
-    pub(crate) async fn authenticated(&self, parts: &Parts) -> Result<Caller, ApiError> {
-        let head = self.0.gate.head(parts)?;
-        let caller = self.0.gate.caller(&head, parts).await?;
-        if caller == Caller::Anonymous && !self.0.gate.permissions().allow_everything() {
-            return Err(ApiError::Unauthorized(self.0.gate.challenges(&head)));
-        }
-        Ok(caller)
-    }
-
-    /// Whether a caller may do something with another path than the one of its request.
-    pub(crate) fn admit_to(
-        &self,
-        parts: &Parts,
-        caller: Caller,
-        uri: &axum::http::Uri,
-        kind: RequestKind,
-    ) -> Result<Admitted, ApiError> {
-        if feeds::Target::parse(self, uri.path())?.is_some() {
-            let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
-            return self.0.gate.decide(caller, head, RequestKind::Feed);
-        }
-        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
-        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
-        let admitted = self.0.gate.decide(caller, head.with_resource(resource(&target)), kind)?;
-        self.0.gate.guard(admitted, &target)
-    }
-
-    /// The same for a caller who is only asked about; the inner error is the reason, which nobody but an
-    /// administrator is told.
-    pub(crate) fn judge(
-        &self,
-        parts: &Parts,
-        caller: Caller,
-        uri: &axum::http::Uri,
-        kind: RequestKind,
-    ) -> Result<Result<Admitted, String>, ApiError> {
-        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
-        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
-        let head = head.with_resource(resource(&target));
-        let admitted = match self.0.gate.permissions.decide(&caller, &head, kind) {
-            Decision::Allow(grant) => Admitted { caller, grant, head, kind, reviews: 0 },
-            Decision::Deny(denial) => return Ok(Err(denial.to_string())),
-        };
-        let closed = "only the root role reads the collection of API keys";
-        Ok(self.0.gate.guard(admitted, &target).map_err(|_| closed.to_owned()))
-    }
-
-    /// Lets a request for a target in, or not.
-    pub(crate) async fn admit(&self, parts: &Parts, target: &Target) -> Result<Admitted, ApiError> {
-        let reviews = self.0.rights.reviews();
-        let head = self.0.gate.head(parts)?.with_resource(resource(target));
-        let reads = parts.method == axum::http::Method::GET;
-        let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
-        Ok(self.0.gate.guard(admitted, target)?.since(reviews))
-    }
-}
-
-/// What a target stands for, for permissions that ask.
-pub(super) fn resource(target: &Target) -> crate::access::Resource {
-    match target {
-        Target::Database(db) => head::resource(db, None, None),
-        Target::Document(namespace, id) => {
-            head::resource(&namespace.db, Some(&namespace.coll), Some(id))
-        }
-        other => {
-            let namespace = other.namespace();
-            let db = namespace.map_or("", |namespace| namespace.db.as_str());
-            head::resource(db, namespace.map(|namespace| namespace.coll.as_str()), None)
-        }
-    }
 }
 
 fn projection(project: &ProjectResponse) -> Document {

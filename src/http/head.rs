@@ -10,7 +10,7 @@ use axum::{
     http::{HeaderMap, header, request::Parts},
 };
 
-use super::{error::ApiError, server::Peer};
+use super::{error::ApiError, server::Peer, target::Target};
 use crate::{
     access::{RawRequest, RequestHead, Resource, TargetError},
     config::TrustedProxies,
@@ -106,6 +106,19 @@ pub(crate) fn resource(db: &str, coll: Option<&str>, document: Option<&str>) -> 
 impl From<TargetError> for ApiError {
     fn from(error: TargetError) -> Self {
         Self::BadRequest(error.to_string())
+    }
+}
+
+/// What a target stands for, for permissions that ask.
+pub(super) fn resource_of(target: &Target) -> Resource {
+    match target {
+        Target::Database(db) => resource(db, None, None),
+        Target::Document(namespace, id) => resource(&namespace.db, Some(&namespace.coll), Some(id)),
+        other => {
+            let namespace = other.namespace();
+            let db = namespace.map_or("", |namespace| namespace.db.as_str());
+            resource(db, namespace.map(|namespace| namespace.coll.as_str()), None)
+        }
     }
 }
 

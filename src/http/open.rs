@@ -1,23 +1,18 @@
 //! Opening a stream: from a request to a session on a socket, in the order of the contract.
 
-use axum::{
-    extract::{OriginalUri, Request},
-    http::request::Parts,
-    response::Response,
-};
-use percent_encoding::utf8_percent_encode;
+use axum::{extract::Request, http::request::Parts, response::Response};
 
 use super::{
     error::ApiError,
     gate::Admitted,
+    link::{collection_link, outside},
     opening::{Asked, Opening},
     record::{Line, Record},
-    recover::SEGMENT,
     request::{Query, accepts_events, last_event_id},
-    router::host,
     sse::{self, Speaker, SseFormat},
     state::AppState,
-    target::collection_path,
+    target::host,
+    visitor::Visitor,
     websocket::{
         connection::Own,
         format::WsFormat,
@@ -56,7 +51,7 @@ pub(crate) async fn open(
     let transport = choose(&parts, &query, &opening)?;
     let resume = resume(&parts, &query, &opening);
     let expiry = opening.expiry();
-    let visitor = opening.visitor(&parts);
+    let visitor = Visitor::admitted(&opening.admitted, &parts);
     let (seat, topic) = (opening.seat(state)?, opening.topic());
     let session = opening.open(state, resume, state.tempo()).await?.expires(expiry);
     let line = Line { transport: transport.name(), surface: Surface::Streams, topic };
@@ -138,27 +133,4 @@ fn raw_token(id: &str) -> Option<ResumeToken> {
         tracing::warn!("a Last-Event-ID that is no resume token is ignored");
     }
     token
-}
-
-/// The collection's link: the path as the client knows it, without what follows the collection.
-/// `outside` is what the host takes off the path.
-pub(crate) fn collection_link(
-    state: &AppState,
-    outside: &str,
-    path: &str,
-    host: Option<&str>,
-    namespace: &Namespace,
-) -> String {
-    let path = collection_path(path, &state.0.mounts, host);
-    let path = path.unwrap_or_else(|| {
-        let encode = |name| utf8_percent_encode(name, SEGMENT);
-        format!("/{}/{}", encode(&namespace.db), encode(&namespace.coll))
-    });
-    format!("{outside}{path}")
-}
-
-/// Where the host nests these routes: what it took off the path.
-pub(crate) fn outside(parts: &Parts) -> &str {
-    let original = parts.extensions.get::<OriginalUri>().map(|original| original.0.path());
-    original.and_then(|path| path.strip_suffix(parts.uri.path())).unwrap_or_default()
 }

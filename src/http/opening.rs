@@ -2,12 +2,11 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use axum::http::request::Parts;
 use bson::{Bson, oid::ObjectId};
 
 use super::{
     caps::Seat, error::ApiError, gate::Admitted, lifetime::Tempo, lookup::find, request::Query,
-    session::Session, state::AppState, visitor::Visitor,
+    session::Session, state::AppState,
 };
 use crate::{
     binding::{Binding, Namespace},
@@ -37,7 +36,7 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Opening {
     namespace: Namespace,
     collection: String,
-    admitted: Admitted,
+    pub(crate) admitted: Admitted,
     etag: Option<ObjectId>,
     /// Whether documents come first.
     pub(crate) snapshot: bool,
@@ -100,11 +99,6 @@ impl Opening {
     /// When the caller's credential ends.
     pub(crate) fn expiry(&self) -> Option<SystemTime> {
         self.admitted.caller.principal().and_then(|principal| principal.expires_at())
-    }
-
-    /// The caller, who may go on to open other streams on the same connection.
-    pub(crate) fn visitor(&self, parts: &Parts) -> Visitor {
-        Visitor::admitted(&self.admitted, parts)
     }
 
     /// Joins the cursor. When this returns, every later change reaches the session.

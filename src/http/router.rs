@@ -3,7 +3,7 @@
 use axum::{
     Extension, Router,
     extract::{Request, State},
-    http::{HeaderMap, Method, Uri},
+    http::Method,
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -17,7 +17,7 @@ use super::{
     reads,
     state::AppState,
     streams,
-    target::Target,
+    target::{Target, host},
     tickets,
 };
 
@@ -69,7 +69,7 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     if path == "/_" || path.starts_with("/_/") {
         return Err(ApiError::NotFound("no such resource".to_owned()));
     }
-    if let Some(target) = feeds::Target::parse(state, path)? {
+    if let Some(target) = feeds::target::Target::parse(state, path)? {
         return feeds::serve(state, Request::from_parts(parts, body), target).await;
     }
     let target = Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri))?;
@@ -105,24 +105,6 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
             collections::patch(state, request, namespace).await
         }
         (&Method::PUT, Target::Database(db)) => collections::put_database(state, request, db).await,
-        (_, target) => Err(ApiError::MethodNotAllowed(method.to_string(), allowed(&target))),
+        (_, target) => Err(ApiError::MethodNotAllowed(method.to_string(), target.allowed())),
     }
-}
-
-pub(super) fn allowed(target: &Target) -> &'static str {
-    match target {
-        Target::Stream(..)
-        | Target::Streams(_)
-        | Target::Meta(_)
-        | Target::Size(_)
-        | Target::Document(..) => "GET",
-        Target::Collection(_) => "GET, PUT, PATCH",
-        Target::Database(_) => "PUT",
-    }
-}
-
-/// The host that the client asked for.
-pub(super) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
-    let header = headers.get(axum::http::header::HOST);
-    header.and_then(|host| host.to_str().ok()).or_else(|| uri.host())
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use bson::oid::ObjectId;
 
 use super::{
-    feeds::Edition,
+    edition::Edition,
     lifetime::{Lifetime, Tempo, Tick},
     outgoing::{Outgoing, Ready},
     record::Record,

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    caps::Caps, documents::Documents, error::ApiError, feeds::Feeds, gate::SharedGate,
-    lifetime::Tempo, rights::Rights, target::Target,
+    caps::Caps, documents::Documents, error::ApiError, gate::SharedGate, lifetime::Tempo,
+    rights::Rights, surface::Feeds, target::Target,
 };
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     error::ApiError,
+    link::{collection_link, outside},
     lookup::declared,
-    open::{collection_link, outside},
     recover::SEGMENT,
-    router::host,
     state::AppState,
+    target::host,
 };
 use crate::{binding::Namespace, definition::StreamDef};
 

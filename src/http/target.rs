@@ -1,5 +1,6 @@
 //! What a path addresses.
 
+use axum::http::{HeaderMap, Uri, header};
 use percent_encoding::percent_decode_str;
 
 use super::error::ApiError;
@@ -53,6 +54,19 @@ impl Target {
             | Self::Streams(namespace)
             | Self::Stream(namespace, _)
             | Self::Document(namespace, _) => Some(namespace),
+        }
+    }
+
+    /// The methods that it has.
+    pub(crate) fn allowed(&self) -> &'static str {
+        match self {
+            Self::Stream(..)
+            | Self::Streams(_)
+            | Self::Meta(_)
+            | Self::Size(_)
+            | Self::Document(..) => "GET",
+            Self::Collection(_) => "GET, PUT, PATCH",
+            Self::Database(_) => "PUT",
         }
     }
 
@@ -128,6 +142,12 @@ impl From<NameError> for ApiError {
             invalid @ NameError::Invalid { .. } => Self::BadRequest(invalid.to_string()),
         }
     }
+}
+
+/// The host that the client asked for; mounts may depend on it.
+pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let header = headers.get(header::HOST);
+    header.and_then(|host| host.to_str().ok()).or_else(|| uri.host())
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use super::{
     caps::Seat,
     error::ApiError,
-    gate::{Admitted, Change, resource},
-    open::{collection_link, outside},
+    gate::{Admitted, Change},
+    head,
+    link::{collection_link, outside},
     opening::{Asked, Opening},
     request::Query,
-    router::host,
     state::AppState,
-    target::Target,
+    target::{Target, host},
     tickets,
 };
 use crate::{
@@ -90,7 +90,10 @@ impl Visitor {
         }
         let target = Target::parse(uri.path(), &state.0.mounts, self.host.as_deref())?;
         state.guard_settings(&target)?;
-        let head = self.head.for_target(uri.path(), uri.query())?.with_resource(resource(&target));
+        let head = self
+            .head
+            .for_target(uri.path(), uri.query())?
+            .with_resource(head::resource_of(&target));
         if self.is_bound_elsewhere(&head) {
             return Err(ApiError::Denied);
         }

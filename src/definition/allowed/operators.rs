@@ -36,8 +36,9 @@ pub(super) const UNUSABLE: &[(&str, &str)] = &[
 /// Operators of `$match` that stand where a field name could.
 pub(super) const LOGICAL: &[&str] = &["$and", "$comment", "$expr", "$jsonSchema", "$nor", "$or"];
 
-/// Operators of `$match` on one field. (`$comment` is known only beside fields, not on one.)
-pub(super) const FIELD: &[&str] = &[
+/// Operators of `$match` on one field that a change stream answers as a read does. (`$comment` is known
+/// only beside fields, not on one.)
+pub(crate) const FIELD_OPERATORS: &[&str] = &[
     "$all",
     "$bitsAllClear",
     "$bitsAllSet",

@@ -4,7 +4,7 @@ use bson::{Bson, Document};
 
 use super::super::path::At;
 use super::super::violation::Finding;
-use super::operators::{FIELD, LOGICAL, UNUSABLE, VALUE_KEYS};
+use super::operators::{FIELD_OPERATORS, LOGICAL, UNUSABLE, VALUE_KEYS};
 use super::{Checked, Mode, expression, seen, unsupported};
 use crate::suggest::hint;
 
@@ -60,8 +60,8 @@ fn check_operator(operator: &str, value: &Bson, mode: Mode) -> Checked {
         "$elemMatch" => element(value, mode),
         "$all" => all(value, mode),
         "$in" | "$nin" => list(value, mode).and_then(|_| data(value, mode)),
-        known if FIELD.contains(&known) => data(value, mode),
-        other => return Err(unknown(other, FIELD)),
+        known if FIELD_OPERATORS.contains(&known) => data(value, mode),
+        other => return Err(unknown(other, FIELD_OPERATORS)),
     };
     checked.at(operator)
 }

@@ -71,7 +71,7 @@ fn every_listed_operator_passes_in_its_place() {
     for operator in operators::EXPRESSIONS {
         check(&[(bson!({"$set": {"a": {*operator: "$b"}}}), "ok")]);
     }
-    for operator in operators::FIELD
+    for operator in operators::FIELD_OPERATORS
         .iter()
         .filter(|operator| !["$not", "$elemMatch", "$all", "$in", "$nin"].contains(operator))
     {

@@ -1,6 +1,6 @@
 //! Which entities a caller is shown, under which permissions, and held to what.
 
-use super::{Feeds, Target, place};
+use super::{Target, place};
 use crate::{
     access::{Grant, RequestKind},
     binding::{Namespace, Scope},
@@ -10,6 +10,7 @@ use crate::{
         gate::{Admitted, Decided},
         head,
         state::AppState,
+        surface::Feeds,
     },
 };
 

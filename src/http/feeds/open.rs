@@ -10,9 +10,8 @@ use axum::{
 };
 
 use super::{
-    Feeds, Target,
+    Target,
     admission::{Admitting, unknown_topic},
-    edition::{Edition, Place},
     noticing::Noticing,
     place,
     sse::FeedVoice,
@@ -25,6 +24,7 @@ use crate::{
         Asked, Bundle, FeedError, Found, Heartbeat, Operations, SubscriptionDef, Topic, Transport,
     },
     http::{
+        edition::{Edition, Place},
         error::ApiError,
         gate::Admitted,
         lifetime::Tempo,
@@ -35,6 +35,7 @@ use crate::{
         session::Session,
         sse::{Speaker, SseBody},
         state::AppState,
+        surface::Feeds,
         visitor::Visitor,
         websocket::{
             connection::Own,

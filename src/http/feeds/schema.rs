@@ -6,10 +6,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Feeds, place::entity_path};
+use super::place::entity_path;
 use crate::{
     access::RequestKind,
-    http::{error::ApiError, state::AppState},
+    http::{error::ApiError, state::AppState, surface::Feeds},
 };
 
 /// Whoever may open the feed may read what it is written in.

@@ -19,15 +19,12 @@ use crate::{
     json::JsonError,
 };
 
-/// The subprotocol whose messages are `{"id", "event", "data"}`.
-pub(crate) const SUBPROTOCOL: &str = "tailwater.v1";
-
 /// How a client wants its messages.
 #[derive(Debug, Clone)]
 pub(crate) struct WsFormat {
     /// How changes look.
     pub(crate) shape: Shape,
-    /// Whether the client speaks [`SUBPROTOCOL`].
+    /// Whether the client speaks the subprotocol.
     pub(crate) enveloped: bool,
 }
 

@@ -3,7 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use tungstenite::handshake::derive_accept_key;
 
-use super::format::SUBPROTOCOL;
+/// The subprotocol whose messages are `{"id", "event", "data"}`.
+pub(crate) const SUBPROTOCOL: &str = "tailwater.v1";
 
 /// A request that may be answered with `101`.
 #[derive(Debug, Clone)]

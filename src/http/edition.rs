@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::{outgoing::Outgoing, recover::Recovery, rights::RightsGuard};
 use crate::{
     catalog::DeclarationGuard,
     change::{ChangeEvent, PositionId, View},
     entity::{Bundle, EventId, Kept},
-    http::{outgoing::Outgoing, recover::Recovery, rights::RightsGuard},
     hub::{Item, Skipped},
     telemetry::Telemetry,
 };
@@ -27,27 +27,27 @@ pub(crate) struct Edition {
 
 /// One of the events of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     position: String,
     ordinal: u32,
 }
 
 impl Place {
     /// The place that a client comes back with. `None`: it is none.
-    pub(super) fn parse(id: &str) -> Option<Self> {
+    pub(crate) fn parse(id: &str) -> Option<Self> {
         let id = EventId::parse(id).ok()?;
         Some(Self { position: id.position.to_owned(), ordinal: id.ordinal })
     }
 
     /// The id of the change.
-    pub(super) fn position(&self) -> &str {
+    pub(crate) fn position(&self) -> &str {
         &self.position
     }
 }
 
 impl Edition {
     /// `resumed` is where the client comes back to.
-    pub(super) fn new(
+    pub(crate) fn new(
         bundle: Bundle,
         telemetry: Telemetry,
         resumed: Option<Place>,

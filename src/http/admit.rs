@@ -1,0 +1,85 @@
+//! Letting requests in: what each is about, and whether its caller may.
+
+use axum::http::{Method, Uri, request::Parts};
+
+use super::{
+    error::ApiError,
+    feeds,
+    gate::Admitted,
+    head,
+    state::AppState,
+    target::{Target, host},
+};
+use crate::access::{Caller, Decision, RequestKind};
+
+impl AppState {
+    /// A caller who is known, or anybody where authentication is off.
+    pub(crate) async fn authenticated(&self, parts: &Parts) -> Result<Caller, ApiError> {
+        let head = self.0.gate.head(parts)?;
+        let caller = self.0.gate.caller(&head, parts).await?;
+        if caller == Caller::Anonymous && !self.0.gate.permissions().allow_everything() {
+            return Err(ApiError::Unauthorized(self.0.gate.challenges(&head)));
+        }
+        Ok(caller)
+    }
+
+    /// Whether a caller may do something with another path than the one of its request.
+    pub(crate) fn admit_to(
+        &self,
+        parts: &Parts,
+        caller: Caller,
+        uri: &Uri,
+        kind: RequestKind,
+    ) -> Result<Admitted, ApiError> {
+        if feeds::target::Target::parse(self, uri.path())?.is_some() {
+            let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+            return self.0.gate.decide(caller, head, RequestKind::Feed);
+        }
+        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
+        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+        let admitted =
+            self.0.gate.decide(caller, head.with_resource(head::resource_of(&target)), kind)?;
+        self.0.gate.guard(admitted, &target)
+    }
+
+    /// The same for a caller who is only asked about; the inner error is the reason, which nobody but an
+    /// administrator is told.
+    pub(crate) fn judge(
+        &self,
+        parts: &Parts,
+        caller: Caller,
+        uri: &Uri,
+        kind: RequestKind,
+    ) -> Result<Result<Admitted, String>, ApiError> {
+        let target = Target::parse(uri.path(), &self.0.mounts, host(&parts.headers, &parts.uri))?;
+        let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
+        let head = head.with_resource(head::resource_of(&target));
+        let admitted = match self.0.gate.permissions().decide(&caller, &head, kind) {
+            Decision::Allow(grant) => Admitted { caller, grant, head, kind, reviews: 0 },
+            Decision::Deny(denial) => return Ok(Err(denial.to_string())),
+        };
+        let closed = "only the root role reads the collection of API keys";
+        Ok(self.0.gate.guard(admitted, &target).map_err(|_| closed.to_owned()))
+    }
+
+    /// Lets a request for a target in, or not.
+    pub(crate) async fn admit(&self, parts: &Parts, target: &Target) -> Result<Admitted, ApiError> {
+        let reviews = self.0.rights.reviews();
+        let head = self.0.gate.head(parts)?.with_resource(head::resource_of(target));
+        let reads = parts.method == Method::GET;
+        let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
+        Ok(self.0.gate.guard(admitted, target)?.since(reviews))
+    }
+}
+
+/// What a request is about, for permissions.
+fn kind_of(target: &Target, reads: bool) -> RequestKind {
+    match target {
+        Target::Stream(..) => RequestKind::Stream,
+        Target::Streams(_) => RequestKind::StreamList,
+        Target::Meta(_) => RequestKind::Metadata,
+        Target::Document(..) => RequestKind::Document,
+        Target::Collection(_) | Target::Size(_) if reads => RequestKind::Collection,
+        Target::Collection(_) | Target::Size(_) | Target::Database(_) => RequestKind::Declare,
+    }
+}
