@@ -3,10 +3,12 @@
 mod admission;
 mod noticing;
 mod open;
+mod opening;
 mod place;
 mod schema;
 mod sse;
 pub(crate) mod target;
+mod wishes;
 
 use axum::{extract::Request, http::Method, response::Response};
 
