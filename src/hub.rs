@@ -2,7 +2,7 @@
 //!
 //! A fan-out task reads signals of one cursor and publishes them to its feed. Subscribers read the feed;
 //! the hub neither encodes nor knows a transport, and one function decides who receives an event
-//! ([`Selection::selects`](crate::binding::Selection::selects)).
+//! ([`Selection::judge`](crate::binding::Selection::judge)).
 
 pub mod catch_up;
 pub mod close;
@@ -10,7 +10,9 @@ mod fanout;
 pub mod feed;
 mod history;
 pub mod item;
+mod limits;
 pub mod mailbox;
+mod origin;
 pub mod registry;
 mod replay;
 mod replays;
@@ -18,15 +20,18 @@ mod rewind;
 mod routes;
 mod search;
 mod snapshot;
+mod subscribe_error;
 pub mod subscription;
 
 pub use close::CloseReason;
 pub use feed::Observer;
 pub use history::HistoryLimits;
 pub use item::{Item, Reset, Skipped, Status, Tail};
+pub use limits::{HubLimits, OwnLimits, Owner};
 pub use mailbox::CloseHandle;
 pub use mailbox::MailboxLimits;
-pub use registry::{Hub, HubLimits, KeyReceiver, OwnLimits, Owner, SubscribeError};
+pub use registry::{Hub, KeyReceiver};
+pub use subscribe_error::SubscribeError;
 pub use subscription::{Delivery, Resume, Subscription};
 
 #[cfg(test)]

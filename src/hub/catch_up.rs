@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{
     CloseReason, Item,
-    feed::{Feed, SubscriberId},
+    feed::Feed,
     item::Tail,
-    mailbox::Mailbox,
-    replay::{End, Found, Origin, Replay},
+    mailbox::{Mailbox, SubscriberId},
+    origin::Origin,
+    replay::{End, Found, Replay},
     replays::Replays,
 };
 use crate::change::ResumeToken;

@@ -10,7 +10,7 @@ use super::{
     CloseReason, Item, Status,
     history::{History, HistoryLimits},
     item::Tail,
-    mailbox::{Mailbox, MailboxLimits},
+    mailbox::{Mailbox, MailboxLimits, SubscriberId},
     routes::Routes,
 };
 use crate::{
@@ -19,9 +19,6 @@ use crate::{
     source::SourceEvent,
     telemetry::{CursorMeter, Tally},
 };
-
-/// Names a subscriber within a process.
-pub type SubscriberId = u64;
 
 /// Sees every change that is published, whoever reads. Quick: the fan-out waits for it.
 pub trait Observer: std::fmt::Debug + Send + Sync {

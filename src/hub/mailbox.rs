@@ -9,6 +9,9 @@ use tokio::sync::Notify;
 
 use super::{CloseReason, Item};
 
+/// Names a subscriber within a process.
+pub type SubscriberId = u64;
+
 /// Bounds of a mailbox. What does not fit stays in the history, where the subscriber reads it later.
 #[derive(Debug, Clone, Copy)]
 pub struct MailboxLimits {

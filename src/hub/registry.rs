@@ -9,7 +9,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use tokio::{
@@ -18,14 +17,15 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::own::{OwnLimits, Owner};
 use super::{
     CloseReason,
     fanout::{Fanout, spawn_reader},
-    feed::{Feed, SubscriberId},
+    feed::Feed,
     history::HistoryLimits,
-    mailbox::MailboxLimits,
+    limits::{HubLimits, Owner},
+    mailbox::SubscriberId,
     replays::Replays,
+    subscribe_error::SubscribeError,
     subscription::{Resume, Subscription},
 };
 use crate::{
@@ -34,51 +34,6 @@ use crate::{
     source::{ChangeSource, Reader, SourceError},
     telemetry::{Cap, Cause, CursorMeter, Telemetry},
 };
-
-/// Bounds of a hub.
-#[derive(Debug, Clone, Copy)]
-pub struct HubLimits {
-    /// Most shared cursors at a time; a further one is refused.
-    pub cursors: usize,
-    /// Most of them that serve one binding only.
-    pub own: OwnLimits,
-    /// Most catch-up cursors at a time; a further one waits. All together hold in memory what one
-    /// history may.
-    pub catch_ups: usize,
-    /// Most snapshots that are read at a time; a further one waits.
-    pub snapshots: usize,
-    /// How long a cursor outlives its last subscriber.
-    pub linger: Duration,
-    /// How long a client waits for a cursor to open.
-    pub open_timeout: Duration,
-    /// Longest JSON text of an event, bytes; a longer one is skipped.
-    pub event: usize,
-    /// The recent events of each cursor.
-    pub history: HistoryLimits,
-    /// What waits for one subscriber.
-    pub mailbox: MailboxLimits,
-}
-
-/// Why a subscription cannot be had.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum SubscribeError {
-    /// MongoDB says no, or does not answer.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The cap is reached.
-    #[error(
-        "all {0} cursors are in use; use notify_when instead of stage variables, or raise streams.cursors"
-    )]
-    Full(usize),
-    /// The cap on cursors that serve one binding only is reached.
-    #[error(
-        "{0} cursors that cannot be shared are in use; use notify_when instead of stage variables, or raise streams.own_cursors.{1}"
-    )]
-    OwnFull(usize, &'static str),
-    /// The process is going down.
-    #[error("the service is shutting down")]
-    Draining,
-}
 
 /// All shared cursors of a process. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -14,42 +14,11 @@ use tokio::sync::Notify;
 
 use super::{
     CloseReason, Item,
-    feed::SubscriberId,
     history::{History, HistoryLimits},
-    mailbox::Mailbox,
+    mailbox::{Mailbox, SubscriberId},
+    origin::Origin,
 };
-use crate::change::{Position, ResumeToken};
-
-/// Where a member wants to begin.
-#[derive(Debug, Clone)]
-pub(super) enum Origin {
-    /// After the event that a position names; which one that is has to be found first.
-    Event(Position),
-    /// With the event that a position names.
-    Within(Position),
-    /// After a token, whether or not an event bears it.
-    Token(ResumeToken),
-    /// After the event that ended the collection.
-    Invalidate(ResumeToken),
-}
-
-impl Origin {
-    /// The position whose event has to be found.
-    pub(super) fn event(&self) -> Option<Position> {
-        match self {
-            Self::Event(position) | Self::Within(position) => Some(*position),
-            Self::Token(_) | Self::Invalidate(_) => None,
-        }
-    }
-
-    /// Nothing that the member wants lies before it.
-    pub(super) fn earliest(&self) -> ResumeToken {
-        match self {
-            Self::Event(position) | Self::Within(position) => ResumeToken::before(position.time),
-            Self::Token(token) | Self::Invalidate(token) => token.clone(),
-        }
-    }
-}
+use crate::change::ResumeToken;
 
 /// How long in all a member may take nothing of what there is while the reading waits for it.
 const GRACE: Duration = Duration::from_millis(500);

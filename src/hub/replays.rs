@@ -15,10 +15,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::round::Round;
 use super::{
-    feed::{Feed, SubscriberId},
+    feed::Feed,
     history::HistoryLimits,
-    mailbox::Mailbox,
-    replay::{Origin, Replay},
+    mailbox::{Mailbox, SubscriberId},
+    origin::Origin,
+    replay::Replay,
 };
 use crate::{binding::CursorSpec, source::ChangeSource, telemetry::Telemetry};
 

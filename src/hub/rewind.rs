@@ -8,7 +8,7 @@ use super::{
     Hub, Item, SubscribeError,
     feed::Feed,
     item::Tail,
-    replay::Origin,
+    origin::Origin,
     replays::Replays,
     subscription::{Resume, Subscription},
 };

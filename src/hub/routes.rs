@@ -8,7 +8,10 @@ use std::{
 
 use ahash::RandomState;
 
-use super::{Item, feed::SubscriberId, mailbox::Mailbox};
+use super::{
+    Item,
+    mailbox::{Mailbox, SubscriberId},
+};
 use crate::{
     binding::{Images, Selection},
     change::View,

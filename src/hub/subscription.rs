@@ -7,11 +7,11 @@ use bson::Document;
 use super::{
     CloseHandle, CloseReason, Item,
     catch_up::{CatchUp, Caught},
-    feed::{Feed, Observer, Read, SubscriberId},
+    feed::{Feed, Observer, Read},
     item::{Status, Tail},
-    mailbox::{Found, Mailbox},
+    mailbox::{Found, Mailbox, SubscriberId},
+    origin::Origin,
     registry::Lease,
-    replay::Origin,
     replays::Replays,
     snapshot::{Snapshot, Step},
 };

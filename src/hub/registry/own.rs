@@ -2,42 +2,26 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Slot, SubscribeError};
-use crate::binding::CursorSpec;
-
-/// On whose account a cursor is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    /// The stream, by collection and name.
-    pub stream: String,
-    /// Who opened it; strangers by their address. `None`: callers are not told apart.
-    pub principal: Option<String>,
-}
-
-/// Most cursors that serve one binding only.
-#[derive(Debug, Clone, Copy)]
-pub struct OwnLimits {
-    /// In all.
-    pub total: usize,
-    /// Of one stream.
-    pub per_stream: usize,
-    /// Of one principal.
-    pub per_principal: usize,
-}
+use super::Slot;
+use crate::{
+    binding::CursorSpec,
+    hub::{
+        limits::{OwnLimits, Owner},
+        subscribe_error::SubscribeError,
+    },
+};
 
 /// A cap, the settings that raise it, and whom it counts.
 type Rule = (usize, &'static str, fn(&Owner, &Owner) -> bool);
 
-impl OwnLimits {
-    fn rules(&self) -> [Rule; 3] {
-        [
-            (self.total, "total", |_, _| true),
-            (self.per_stream, "per_stream", |one, other| one.stream == other.stream),
-            (self.per_principal, "per_principal", |one, other| {
-                one.principal.is_some() && one.principal == other.principal
-            }),
-        ]
-    }
+fn rules(limits: &OwnLimits) -> [Rule; 3] {
+    [
+        (limits.total, "total", |_, _| true),
+        (limits.per_stream, "per_stream", |one, other| one.stream == other.stream),
+        (limits.per_principal, "per_principal", |one, other| {
+            one.principal.is_some() && one.principal == other.principal
+        }),
+    ]
 }
 
 /// Sees to it that one more cursor keeps the caps. Those that merely linger make room.
@@ -46,7 +30,7 @@ pub(super) fn make_room(
     owner: &Owner,
     limits: &OwnLimits,
 ) -> Result<(), SubscribeError> {
-    for (cap, name, counts) in limits.rules() {
+    for (cap, name, counts) in rules(limits) {
         let alike = |slot: &Slot| slot.owner.as_ref().is_some_and(|other| counts(owner, other));
         if slots.values().filter(|slot| alike(slot)).count() < cap {
             continue;

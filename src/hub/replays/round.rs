@@ -8,8 +8,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     super::{
         CloseReason, Item, Skipped,
-        feed::SubscriberId,
-        replay::{End, Origin, Replay},
+        mailbox::SubscriberId,
+        origin::Origin,
+        replay::{End, Replay},
         search::{count_lost, search},
     },
     Replays,
