@@ -92,8 +92,10 @@ async fn documents_move_in_and_out_of_view() {
         };
         owned.insert_one(doc! { "_id": 1, "owner": "bob" }).await.unwrap();
         set(1, doc! { "n": "hidden" }).await;
-        set(1, doc! { "owner": "ann", "n": 2 }).await;
         assert_eq!(root.next().await, seen("insert", 1));
+        // Looked up before the document moves: a later look would show it as its new owner's.
+        assert_eq!(root.change().await["fullDocument"]["n"], "hidden");
+        set(1, doc! { "owner": "ann", "n": 2 }).await;
         let moved = ann.change().await;
         assert_eq!((key(&moved), &moved["fullDocument"]["n"]), (1, &2.into()), "E9");
         assert!(
