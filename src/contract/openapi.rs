@@ -53,6 +53,7 @@ fn paths() -> Value {
         "/_/asyncapi.json": { "get": get("Describe what is streamed", &[]) },
         "/_/openapi.json": { "get": get("This document", &[]) },
         "/_/status": { "get": get("How things stand; root role", &[]) },
+        "/_/sessions": { "delete": get("Close what a user has open; root role", &["user"]) },
         "/_/metrics": { "get": text("Counters in Prometheus' text format; root role") },
         "/_/health/live": { "get": open(get("Whether the process answers", &[])) },
         "/_/health/ready": { "get": open(get("Whether streams can be opened", &[])) },

@@ -11,7 +11,9 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{error::ApiError, state::AppState};
+use super::{
+    error::ApiError, outgoing::timestamp, request::Query, state::AppState, surface::Feeds,
+};
 use crate::telemetry::{Counts, CursorStatus, Sieve, Status, SubscriberStatus, Telemetry};
 
 /// Put on requests that come in by the operators' own listener.
@@ -38,7 +40,25 @@ pub(crate) async fn status(State(state): State<AppState>, request: Request) -> R
     }
     let mut body = describe(&state.0.hub.telemetry().status());
     body["draining"] = state.0.draining.is_cancelled().into();
+    if let Some(feeds) = &state.0.feeds {
+        body["declarations"] = declarations(feeds);
+    }
     Json(body).into_response()
+}
+
+/// `DELETE /_/sessions?user=…`: closes whatever a user has open.
+pub(crate) async fn disconnect(State(state): State<AppState>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    disconnected(&state, &parts).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn disconnected(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
+    state.operator(parts).await?;
+    let query = Query::parse(&parts.uri)?;
+    let user = query.get("user").filter(|user| !user.is_empty());
+    let missing = || ApiError::BadRequest("name the user: ?user=<id>".to_owned());
+    let closed = state.0.rights.disconnect(user.ok_or_else(missing)?);
+    Ok(Json(json!({ "closed": closed })).into_response())
 }
 
 impl AppState {
@@ -50,6 +70,18 @@ impl AppState {
         let caller = self.authenticated(parts).await?;
         let root = self.0.gate.permissions().is_root(&caller);
         if root { Ok(()) } else { Err(ApiError::Denied) }
+    }
+}
+
+/// Whether the folder of entities is in use as it stands, else what is wrong with it since when.
+fn declarations(feeds: &Feeds) -> Value {
+    match feeds.declarations.problem() {
+        None => json!({ "state": "valid" }),
+        Some(problem) => json!({
+            "state": "invalid",
+            "since": timestamp(problem.since),
+            "errors": problem.errors,
+        }),
     }
 }
 

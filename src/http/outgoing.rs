@@ -158,6 +158,7 @@ pub(crate) fn unsendable(error: JsonError) -> &'static str {
     }
 }
 
-fn timestamp(time: SystemTime) -> String {
+/// A moment as RFC 3339.
+pub(crate) fn timestamp(time: SystemTime) -> String {
     bson::DateTime::from_system_time(time).try_to_rfc3339_string().unwrap_or_default()
 }

@@ -86,6 +86,13 @@ impl Rights {
         }
     }
 
+    /// Closes the sessions of one user, who may come back if the rights allow it. Gives how many.
+    pub(crate) fn disconnect(&self, user: &str) -> usize {
+        let named = |entry: &&Entry| entry.caller.principal().is_some_and(|it| it.id() == user);
+        let close = |entry: &Entry| entry.close.close(CloseReason::AccessChanged);
+        self.lock().values().filter(named).map(close).count()
+    }
+
     /// Open sessions.
     pub fn count(&self) -> usize {
         self.lock().len()

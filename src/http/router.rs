@@ -6,7 +6,7 @@ use axum::{
     http::Method,
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 
 use super::{
@@ -51,6 +51,7 @@ fn own() -> Router<AppState> {
         .route("/_/health/ready", get(health::ready))
         .route("/_/metrics", get(operator::metrics))
         .route("/_/status", get(operator::status))
+        .route("/_/sessions", delete(operator::disconnect))
         .route("/_/asyncapi.json", get(contract::asyncapi))
         .route("/_/openapi.json", get(contract::openapi))
         .route("/_/explain", get(explain::explain))

@@ -138,3 +138,22 @@ async fn hidden_fields_appear_nowhere() {
         assert!(!event.to_string().contains("ssn"), "{event}");
     }
 }
+
+/// An operator closes whatever a user has open; others notice nothing, and nobody else may.
+#[tokio::test]
+async fn an_operator_disconnects_a_user() {
+    let app = guarded(own()).await;
+    let (first, second) = (open(&app, "ann").await, open(&app, "ann").await);
+    let mut bob = open(&app, "bob").await;
+    let path = "/_/sessions?user=ann";
+    assert_eq!(app.as_user("ann", "DELETE", path).await.status, 403);
+    assert_eq!(app.as_user("root", "DELETE", "/_/sessions").await.status, 400);
+    let closed = app.as_user("root", "DELETE", path).await;
+    assert_eq!((closed.status, closed.json()["closed"].clone()), (200, 2.into()));
+    for sse in [first, second] {
+        assert_eq!(sse.rest().await.last().unwrap().json()["code"], 4403);
+    }
+    app.coll("c").insert_one(doc! { "_id": 1, "owner": "bob" }).await.unwrap();
+    assert_eq!(bob.change().await["documentKey"]["_id"], 1);
+    assert_eq!(app.as_user("root", "DELETE", path).await.json()["closed"], 0);
+}

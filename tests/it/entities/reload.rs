@@ -48,9 +48,15 @@ async fn an_invalid_folder_keeps_what_was_valid() {
     shop.insert("orders", [doc! { "_id": 1 }]).await;
     assert_eq!(order.subjects(1).await, ["1"]);
     assert_eq!(shop.app.get("/_/health/ready").await.status, 200);
+    let declarations =
+        async || shop.app.as_user("root", "GET", "/_/status").await.json()["declarations"].clone();
+    eventually("the status says so", async || declarations().await["state"] == "invalid").await;
+    let error = declarations().await["errors"][0].as_str().unwrap().to_owned();
+    assert!(error.contains("shop.yaml:1:") && error.contains("colection"), "{error}");
     assert_eq!(shop.refused("ann", "/api/subscribe/Extra").await.status, 404);
     shop.redeclare(&mended);
     assert_eq!(order.sse.until("close").await.json()["code"], 4409);
+    eventually("the status says so", async || declarations().await["state"] == "valid").await;
     eventually("the second file is served", async || {
         shop.status("ann", "/api/subscribe/Extra").await == 200
     })
