@@ -1,13 +1,14 @@
 //! Tailwater inside another application: as its example does it.
 
 use bson::{Document, doc};
-use tailwater::{Router, config::Config};
+use tailwater::{Router, access::Identity, config::Config};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use crate::support::{
     TestApp, all, eventually, http,
     mongod::{connect, fresh_database, shared_uri},
     sse::Sse,
+    tailwater::Folder,
     websocket::Socket,
 };
 
@@ -86,5 +87,49 @@ async fn dropping_it_ends_its_streams() {
     let (status, _) = Socket::refused(app.address, &app.path("c/all")).await;
     assert_eq!(status, 503);
     assert_eq!(http::request(app.address, "GET", "/mine", &[], "").await.body, "mine");
+    serving.abort();
+}
+
+/// Entity feeds come with it, and the host says whose a caller is.
+#[tokio::test]
+async fn entity_feeds_come_with_it() {
+    let db = fresh_database().await;
+    let name = db.name().to_owned();
+    let declared = format!(
+        "entities: [{{ name: Order, collection: {name}.orders, tenant: tenant, source: /o, events: [{{ name: e }}] }}]\n"
+    );
+    let folder = Folder::new().with("orders.yaml", &declared);
+    let permission = doc! { "roles": ["user"], "predicate": "path-prefix('/api')", "priority": 1 };
+    db.collection::<Document>("acl").insert_one(permission).await.unwrap();
+    let settings =
+        format!("auth: {{ basic: false }}\nacl: {{ database: {name}, collection: acl }}");
+    let config = Config::from_yaml(std::path::Path::new("t.yaml"), &settings).unwrap();
+    let tailwater = Router::builder(db.clone())
+        .configuration(config)
+        .entities(folder.path())
+        .identity(|parts| {
+            let tenant = parts.headers.get("x-tenant")?.to_str().ok()?;
+            let properties = doc! { "tenant": tenant };
+            let (id, roles) = ("ann".to_owned(), vec!["user".to_owned()]);
+            Some(Identity { id, roles, properties, expires_at: None })
+        })
+        .build()
+        .await
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let app = TestApp::of(listener.local_addr().unwrap(), db);
+    let routes = axum::Router::new().nest("/live", tailwater.routes());
+    let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
+    let path = "/live/api/subscribe/Order";
+    assert_eq!(app.with("GET", path, &[("accept", "text/event-stream")]).await.status, 401);
+    let mut acme = Sse::begin(app.address, path, &[("x-tenant", "acme")]).await;
+    assert!(acme.block().await.comments[0].starts_with("connected sub="));
+    for (id, tenant) in [(1, "globex"), (2, "acme")] {
+        app.coll("orders").insert_one(doc! { "_id": id, "tenant": tenant }).await.unwrap();
+    }
+    let event = acme.until("entity.create").await.json();
+    assert_eq!((event["subject"].as_str(), event["tenant"].as_str()), (Some("2"), Some("acme")));
+    tailwater.close().await;
+    assert_eq!(acme.until("close").await.json()["code"], 1012);
     serving.abort();
 }

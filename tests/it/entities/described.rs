@@ -4,6 +4,7 @@ use bson::doc;
 use serde_json::Value;
 
 use super::shop::{ORDER, Shop, everything, permission};
+use crate::contract::assert_sound;
 
 const SUBSCRIPTIONS: &str = "subscriptions:
   - { name: mine, source: entity.Order, transports: [sse] }
@@ -13,6 +14,7 @@ const SUBSCRIPTIONS: &str = "subscriptions:
 async fn channels(shop: &Shop, user: &str) -> Vec<Value> {
     let answer = shop.app.as_user(user, "GET", "/_/asyncapi.json").await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_sound(&answer.json()).await;
     let channels = answer.json()["channels"].as_object().unwrap().clone();
     let feeds = channels.into_iter().map(|(_, channel)| channel);
     feeds.filter(|it| it["address"].as_str().unwrap().starts_with("/api/")).collect()
