@@ -94,18 +94,9 @@ impl Catalog {
         })
     }
 
-    /// Whether a collection records pre- and post-images. One that is not there records none.
+    /// See [`records_images`].
     pub async fn records_images(&self, namespace: &Namespace) -> Result<bool, CatalogError> {
-        let database = self.client.database(&namespace.db);
-        let listed = database.list_collections().filter(doc! { "name": &namespace.coll });
-        let first = async { listed.await?.try_next().await };
-        let found = match within(&namespace.db, first).await {
-            // What cannot be looked at is taken to record none.
-            Err(CatalogError::Privilege(_)) => return Ok(false),
-            found => found?,
-        };
-        let images = found.and_then(|found| found.options.change_stream_pre_and_post_images);
-        Ok(images.is_some_and(|images| images.enabled))
+        records_images(&self.client, namespace).await
     }
 
     /// Whether the metadata of a database is being watched.
@@ -133,6 +124,20 @@ pub fn properties_id(coll: &str) -> String {
 /// The streams that metadata declares; none when the field is absent.
 pub fn streams_of(properties: &Document) -> StreamDefs {
     StreamDefs::parse(properties.get("streams").unwrap_or(&Bson::Array(Vec::new())))
+}
+
+/// Whether a collection records pre- and post-images. One that is not there records none.
+pub async fn records_images(client: &Client, namespace: &Namespace) -> Result<bool, CatalogError> {
+    let database = client.database(&namespace.db);
+    let listed = database.list_collections().filter(doc! { "name": &namespace.coll });
+    let first = async { listed.await?.try_next().await };
+    let found = match within(&namespace.db, first).await {
+        // What cannot be looked at is taken to record none.
+        Err(CatalogError::Privilege(_)) => return Ok(false),
+        found => found?,
+    };
+    let images = found.and_then(|found| found.options.change_stream_pre_and_post_images);
+    Ok(images.is_some_and(|images| images.enabled))
 }
 
 /// Every collection of a deployment that declares streams, by name.

@@ -55,7 +55,7 @@ impl Record {
         let subscriber = self.subscriber();
         match message {
             Outgoing::Change(..) | Outgoing::Envelope(_) if encoded => subscriber.delivered(),
-            Outgoing::Change(..) | Outgoing::Envelope(_) => subscriber.dropped(),
+            Outgoing::Change(..) | Outgoing::Envelope(_) => subscriber.dropped(1),
             Outgoing::Skipped(_) => subscriber.skipped(),
             Outgoing::Reset(..) => subscriber.reset(),
             Outgoing::Ready(_)
@@ -70,8 +70,8 @@ impl Record {
     /// Notes what was kept from the reader of an entity feed.
     pub(crate) fn kept(&self, kept: Kept) {
         let subscriber = self.subscriber();
-        (0..kept.filtered).for_each(|_| subscriber.kept(Sieve::Script));
-        (0..kept.dropped).for_each(|_| subscriber.dropped());
+        subscriber.kept(Sieve::Script, kept.filtered);
+        subscriber.dropped(kept.dropped);
     }
 
     /// Notes bytes that were written.

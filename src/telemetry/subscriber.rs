@@ -92,14 +92,14 @@ impl Subscriber {
         self.account.delivered.fetch_add(1, Relaxed);
     }
 
-    /// An event that was meant for it could not be given to it.
-    pub fn dropped(&self) {
-        self.account.dropped.fetch_add(1, Relaxed);
+    /// Events that were meant for it could not be given to it.
+    pub fn dropped(&self, events: usize) {
+        self.account.dropped.fetch_add(events as u64, Relaxed);
     }
 
-    /// An event was kept from it after its subscription had let it pass.
-    pub fn kept(&self, sieve: Sieve) {
-        self.account.kept[sieve as usize].fetch_add(1, Relaxed);
+    /// Events were kept from it after its subscription had let them pass.
+    pub fn kept(&self, sieve: Sieve, events: usize) {
+        self.account.kept[sieve as usize].fetch_add(events as u64, Relaxed);
     }
 
     /// It was told that an event could not be delivered to anybody.

@@ -6,7 +6,8 @@ use mongodb::{Client, Database, error::Error};
 
 use super::{deployment::reason, findings::Findings};
 use crate::{
-    catalog::{PROPERTIES, streams_of},
+    binding::Namespace,
+    catalog::{PROPERTIES, records_images, streams_of},
     definition::{FullDocument, FullDocumentBeforeChange, StreamDefs},
 };
 
@@ -72,7 +73,9 @@ async fn collection(
 }
 
 async fn images(database: &Database, coll: &str, streams: &StreamDefs, findings: &mut Findings) {
-    if recorded(database, coll).await {
+    let namespace = Namespace::new(database.name(), coll);
+    // What cannot be looked at is taken to record none.
+    if records_images(database.client(), &namespace).await.unwrap_or(false) {
         return;
     }
     let place = format!("{}.{coll}", database.name());
@@ -91,15 +94,4 @@ async fn images(database: &Database, coll: &str, streams: &StreamDefs, findings:
             findings.warn(&format!("{text}; {remedy}"));
         }
     }
-}
-
-async fn recorded(database: &Database, coll: &str) -> bool {
-    let listed = doc! { "listCollections": 1, "filter": { "name": coll } };
-    let listed = database.run_command(listed).await.unwrap_or_default();
-    let first = listed.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
-    let first = first.ok().and_then(|batch| batch.first()).and_then(|first| first.as_document());
-    let options = first.and_then(|first| first.get_document("options").ok());
-    let images =
-        options.and_then(|options| options.get_document("changeStreamPreAndPostImages").ok());
-    images.is_some_and(|images| images.get_bool("enabled").unwrap_or(false))
 }

@@ -130,9 +130,9 @@ impl Subscriptions {
     ) -> Option<CloseReason> {
         let (reference, format) = &turn.key;
         for message in &turn.messages {
-            let before = outbox.queued();
+            let before = outbox.pushed();
             let queued = format.push_of(reference, message, outbox);
-            turn.said(message, queued != Queued::Unsayable, outbox.queued() - before);
+            turn.said(message, queued != Queued::Unsayable, outbox.pushed() - before);
             if let Outgoing::Close(reason) = message {
                 self.known.remove(reference);
                 return is_of_connection(*reason).then_some(*reason);

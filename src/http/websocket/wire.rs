@@ -20,6 +20,7 @@ pub(super) struct Outbox {
     frames: VecDeque<Wire>,
     /// Part of the first frame has left: nothing may be put before its rest.
     started: bool,
+    pushed: usize,
 }
 
 #[derive(Debug)]
@@ -43,7 +44,9 @@ impl Outbox {
         let mut opcode = OpCode::Data(kind);
         loop {
             let body = take(&mut rest, FRAGMENT);
-            self.frames.push_back(Wire::new(opcode, rest.is_empty(), body));
+            let frame = Wire::new(opcode, rest.is_empty(), body);
+            self.pushed += frame.len();
+            self.frames.push_back(frame);
             opcode = OpCode::Data(Data::Continue);
             if rest.is_empty() {
                 return;
@@ -72,9 +75,9 @@ impl Outbox {
         self.frames.truncate(usize::from(self.started));
     }
 
-    /// Bytes that have not left.
-    pub(super) fn queued(&self) -> usize {
-        self.frames.iter().flat_map(|frame| &frame.parts).map(Bytes::len).sum()
+    /// Bytes of messages that were ever queued.
+    pub(super) fn pushed(&self) -> usize {
+        self.pushed
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -117,6 +120,10 @@ impl Outbox {
 }
 
 impl Wire {
+    fn len(&self) -> usize {
+        self.parts.iter().map(Bytes::len).sum()
+    }
+
     fn new(opcode: OpCode, last: bool, body: VecDeque<Bytes>) -> Self {
         let length = body.iter().map(Bytes::len).sum();
         let mut parts = body;
