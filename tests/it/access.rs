@@ -16,18 +16,14 @@ mod tokens;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
-use tailwater::access::hash_password;
 
-use crate::support::{TestApp, all, eventually, sse::Sse};
+use crate::support::{TestApp, add_user, all, eventually, sse::Sse};
 
 /// Users `ann` and `bob` with role `user`, `root` with role `admin`; the password is the name.
 async fn guarded(permissions: Vec<Document>) -> TestApp {
     let app = TestApp::guarded("").await;
-    let users = app.db.collection::<Document>("users");
     for (name, role) in [("ann", "user"), ("bob", "user"), ("root", "admin")] {
-        let password = hash_password(name, 4).unwrap();
-        let user = doc! { "_id": name, "password": password, "roles": [role] };
-        users.insert_one(user).await.unwrap();
+        add_user(&app.db, name, role, None).await;
     }
     app.db.collection::<Document>("acl").insert_many(permissions).await.unwrap();
     app.declare("c", vec![all()]).await;

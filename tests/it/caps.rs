@@ -1,10 +1,12 @@
 //! How much one client may take from the others: connections and cursors.
 
-use bson::{Document, doc};
+use bson::doc;
 
 use crate::{
     operators::metric,
-    support::{TestApp, all, eventually, http, http::Answer, sse::Sse, websocket::Socket},
+    support::{
+        TestApp, add_user, all, eventually, http, http::Answer, sse::Sse, websocket::Socket,
+    },
 };
 
 async fn started(yaml: &str) -> TestApp {
@@ -148,11 +150,8 @@ async fn own_cursors_of_a_principal_are_capped() {
 /// With administrators `ann` and `bob`.
 async fn administered(yaml: &str) -> TestApp {
     let app = declared(TestApp::guarded(yaml).await).await;
-    let users = app.db.collection::<Document>("users");
     for name in ["ann", "bob"] {
-        let password = tailwater::access::hash_password(name, 4).unwrap();
-        let user = doc! { "_id": name, "password": password, "roles": ["admin"] };
-        users.insert_one(user).await.unwrap();
+        add_user(&app.db, name, "admin", None).await;
     }
     app
 }

@@ -1,22 +1,13 @@
 //! Several streams on one WebSocket of the subprotocol.
 
-use bson::{Document, doc};
+use bson::doc;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{TestApp, all, client::key, eventually, websocket::Socket};
-
-fn by_kind() -> Document {
-    doc! { "uri": "kind", "stages": [], "notify_when": { "fullDocument::kind": { "$var": "k" } } }
-}
-
-async fn started(streams: &str) -> TestApp {
-    let app = TestApp::with_streams(streams).await;
-    for coll in ["a", "b"] {
-        app.declare(coll, vec![all(), by_kind()]).await;
-    }
-    app
-}
+use crate::{
+    many_streams::started,
+    support::{TestApp, all, client::key, eventually, websocket::Socket},
+};
 
 /// A socket that is opened with no stream.
 async fn bare(app: &TestApp) -> Socket {

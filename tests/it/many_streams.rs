@@ -10,7 +10,8 @@ fn by_kind() -> Document {
     doc! { "uri": "kind", "stages": [], "notify_when": { "fullDocument::kind": { "$var": "k" } } }
 }
 
-async fn started(streams: &str) -> TestApp {
+/// Collections `a` and `b`, with a stream of everything and one by kind.
+pub(crate) async fn started(streams: &str) -> TestApp {
     let app = TestApp::with_streams(streams).await;
     for coll in ["a", "b"] {
         app.declare(coll, vec![all(), by_kind()]).await;

@@ -7,10 +7,9 @@ use std::{
 
 use bson::{Document, doc};
 use serde_json::Value;
-use tailwater::access::hash_password;
 
 use crate::support::{
-    TestApp, all,
+    TestApp, add_user, all,
     clients::Tool,
     eventually, http,
     mongod::{fresh_database, shared_uri},
@@ -40,13 +39,8 @@ async fn subscribers(app: &TestApp, stream: &str) -> Vec<Value> {
 #[tokio::test]
 async fn metrics_and_status_need_the_root_role() {
     let app = TestApp::guarded("").await;
-    let users = app.db.collection::<Document>("users");
     for (name, role) in [("ann", "user"), ("root", "admin")] {
-        let password = hash_password(name, 4).unwrap();
-        users
-            .insert_one(doc! { "_id": name, "password": password, "roles": [role] })
-            .await
-            .unwrap();
+        add_user(&app.db, name, role, None).await;
     }
     for path in ["/_/metrics", "/_/status"] {
         let stranger = app.get(path).await;
@@ -178,13 +172,8 @@ async fn what_is_kept_is_counted_by_what_kept_it() {
 #[tokio::test]
 async fn what_the_permission_keeps_is_counted_as_scope() {
     let app = TestApp::guarded("").await;
-    let users = app.db.collection::<Document>("users");
     for (name, role) in [("ann", "user"), ("root", "admin")] {
-        let password = hash_password(name, 4).unwrap();
-        users
-            .insert_one(doc! { "_id": name, "password": password, "roles": [role] })
-            .await
-            .unwrap();
+        add_user(&app.db, name, role, None).await;
     }
     let permission = doc! { "roles": ["user"], "predicate": "path-prefix('/')", "priority": 1, "mongo": { "readFilter": { "owner": "@user._id" } } };
     app.db.collection::<Document>("acl").insert_one(permission).await.unwrap();

@@ -21,7 +21,7 @@ use tokio::{
     time::{interval, timeout},
 };
 
-pub(crate) use app::{TestApp, all};
+pub(crate) use app::{TestApp, add_user, all};
 
 /// Longer than anything that a test waits for; a test that gets here has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

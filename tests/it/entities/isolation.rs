@@ -2,7 +2,8 @@
 
 use bson::{Document, doc};
 
-use super::shop::{ORDER, Reader, Shop, add_user};
+use super::shop::{ORDER, Reader, Shop};
+use crate::support::add_user;
 
 fn case(id: impl Into<bson::Bson>, tenant: &str, user: &str) -> Document {
     doc! { "_id": id, "owner": { "tenant": tenant, "user": user } }

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
 use serde_json::Value;
-use tailwater::access::hash_password;
 
 use crate::support::{
-    TestApp, eventually,
+    TestApp, add_user, eventually,
     http::{self, Answer},
     mongod,
     sse::{Block, Sse},
@@ -176,14 +175,6 @@ impl Shop {
         let headers = [("authorization", authorization.as_str()), ("accept", "text/event-stream")];
         http::begin(self.app.address, "GET", path, &headers, "").await.status().as_u16()
     }
-}
-
-/// Adds a user whose password is the name.
-pub(crate) async fn add_user(db: &mongodb::Database, name: &str, role: &str, tenant: Option<&str>) {
-    let password = hash_password(name, 4).unwrap();
-    let mut user = doc! { "_id": name, "password": password, "roles": [role] };
-    user.extend(tenant.map(|tenant| ("tenant".to_owned(), tenant.into())));
-    db.collection::<Document>("users").insert_one(user).await.unwrap();
 }
 
 /// An open feed.

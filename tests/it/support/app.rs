@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};
 use mongodb::{Client, Collection, Database};
 use serde_json::Value;
-use tailwater::{app, config::Config};
+use tailwater::{access::hash_password, app, config::Config};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use super::{
@@ -263,6 +263,14 @@ impl TestApp {
 fn config(uri: &str, yaml: &str) -> Config {
     let text = format!("mongodb: {{ uri: \"{uri}\" }}\n{yaml}");
     Config::from_yaml(Path::new("test.yaml"), &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Adds a user whose password is the name.
+pub(crate) async fn add_user(db: &Database, name: &str, role: &str, tenant: Option<&str>) {
+    let password = hash_password(name, 4).unwrap();
+    let mut user = doc! { "_id": name, "password": password, "roles": [role] };
+    user.extend(tenant.map(|tenant| ("tenant".to_owned(), tenant.into())));
+    db.collection::<Document>("users").insert_one(user).await.unwrap();
 }
 
 /// A stream without stages.
