@@ -79,9 +79,18 @@ impl Edition {
                 let recovery = || Recovery { more: self.more.clone(), ..recovery() };
                 into.push(Outgoing::from_item(Item::Reset(reset), recovery));
             }
+            Item::Skipped(skipped) => self.tell_skipped(&skipped, into),
             other => into.push(Outgoing::from_item(other, recovery)),
         }
         Kept::default()
+    }
+
+    /// Not again to a client that came back with it.
+    fn tell_skipped(&mut self, skipped: &Skipped, into: &mut Vec<Outgoing>) {
+        let resumed = self.resumed.take();
+        if resumed.is_none_or(|place| place.position != skipped.id.as_str()) {
+            into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
+        }
     }
 
     fn tell_change(
@@ -97,11 +106,12 @@ impl Edition {
         let owed = |ordinal: u32| seen.is_none_or(|seen| ordinal > seen);
         let owed = told.events.iter().filter(|print| owed(print.event().ordinal));
         into.extend(owed.map(|print| Outgoing::Envelope(print.clone())));
-        if told.unshowable > 0 && seen.is_none() {
-            into.push(Outgoing::Skipped(Arc::new(Skipped::unshowable(event))));
-        }
         let ordinal = told.last.max(seen.unwrap_or_default());
         self.last = Some(Place { position: event.id().as_str().to_owned(), ordinal });
+        if told.unshowable > 0 && seen.is_none() {
+            let skipped = Skipped::unshowable(event, self.id(event.id()));
+            into.push(Outgoing::Skipped(Arc::new(skipped)));
+        }
         // What was kept of a change that was come back with has been counted before.
         if seen.is_none() { told.kept() } else { Kept::default() }
     }

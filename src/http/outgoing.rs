@@ -77,12 +77,9 @@ impl Outgoing {
             Self::Change(event, _) => Some(event.id()),
             Self::Reset(reset, _) => Some(&reset.at.id),
             Self::Heartbeat(id) => id.as_ref(),
+            Self::Skipped(skipped) => Some(&skipped.id),
             // An envelope's bytes hold its id.
-            Self::Envelope(_)
-            | Self::Document(..)
-            | Self::Skipped(_)
-            | Self::Status(_)
-            | Self::Close(_) => None,
+            Self::Envelope(_) | Self::Document(..) | Self::Status(_) | Self::Close(_) => None,
         }
     }
 

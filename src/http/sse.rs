@@ -90,7 +90,8 @@ impl SseFormat {
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
                 let reason = json!({ "reason": unsendable(error) }).to_string();
-                put(out, &["event: skipped\ndata: ", &reason, "\n\n"]);
+                let id = event.id().as_str();
+                put(out, &["id: ", id, "\nevent: skipped\ndata: ", &reason, "\n\n"]);
                 false
             }
         }

@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{CloseReason, Item, Skipped, Status, feed::Feed};
+use super::{CloseReason, Item, Status, feed::Feed};
 use crate::{
     change::ClusterTime,
     source::{Batch, EndReason, Reader, Signal},
@@ -71,7 +71,7 @@ impl Fanout {
             }
             Signal::Skipped(poison) => {
                 tracing::warn!(error = %poison.error, "an event cannot be delivered and is skipped");
-                self.feed.announce(Skipped::of(poison));
+                self.feed.announce(self.feed.skipped(poison));
             }
             Signal::Degraded(error) => {
                 tracing::warn!(%error, "the source is down; retrying");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    CloseReason, Item, Status,
+    CloseReason, Item, Skipped, Status,
     history::{History, HistoryLimits},
     item::Tail,
     mailbox::{Mailbox, MailboxLimits, SubscriberId},
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     binding::{Namespace, Selection},
     change::{ChangeEvent, ClusterTime, Position, PositionId, PositionKey, ResumeToken, View},
-    source::SourceEvent,
+    source::{SourceEvent, poison::Poison},
     telemetry::{CursorMeter, Tally},
 };
 
@@ -142,6 +142,12 @@ impl Feed {
     pub(super) fn seal(&self, event: SourceEvent) -> ChangeEvent {
         let id = self.id_of(&self.key.after(&event.token));
         ChangeEvent::new(event.raw, event.token, id).bounded(self.largest_event)
+    }
+
+    /// The notice of an event that could not be read.
+    pub(super) fn skipped(&self, poison: Poison) -> Item {
+        let id = self.id_of(&self.key.after(&poison.token));
+        Skipped::of(poison, id)
     }
 
     // ---- the subscribers' side ----

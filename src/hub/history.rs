@@ -85,7 +85,11 @@ impl History {
 
     /// The number of the item after the event with this id, if it is held.
     pub(super) fn after_id(&self, id: &PositionId) -> Option<u64> {
-        let names = |item: &Item| matches!(item, Item::Change(event, _) if event.id() == id);
+        let names = |item: &Item| match item {
+            Item::Change(event, _) => event.id() == id,
+            Item::Skipped(skipped) => skipped.id == *id,
+            _ => false,
+        };
         let index = self.items.iter().rposition(names)?;
         Some(self.first + index as u64 + 1)
     }

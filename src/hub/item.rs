@@ -37,6 +37,8 @@ pub struct Skipped {
     pub event: RawDocumentBuf,
     /// Which event.
     pub token: ResumeToken,
+    /// Its position: whoever comes back with it is not told again.
+    pub id: PositionId,
 }
 
 /// Changes were or may have been missed; the stream goes on live from here.
@@ -72,15 +74,16 @@ pub struct Status {
 
 impl Skipped {
     /// The notice of an event that could not be read.
-    pub(super) fn of(poison: Poison) -> Item {
+    pub(super) fn of(poison: Poison, id: PositionId) -> Item {
         let Poison { token, event, error } = poison;
-        Item::Skipped(Arc::new(Self { reason: reason(error.code), event, token }))
+        Item::Skipped(Arc::new(Self { reason: reason(error.code), event, token, id }))
     }
 
     /// The notice of an event that is no valid BSON: whether it is wanted cannot be told.
     fn unreadable(event: &ChangeEvent) -> Item {
-        let (reason, token) = ("the event is malformed".to_owned(), event.token().clone());
-        Item::Skipped(Arc::new(Self { reason, event: RawDocumentBuf::new(), token }))
+        let (token, id) = (event.token().clone(), event.id().clone());
+        let reason = "the event is malformed".to_owned();
+        Item::Skipped(Arc::new(Self { reason, event: RawDocumentBuf::new(), token, id }))
     }
 }
 
@@ -96,9 +99,16 @@ fn reason(code: Option<i32>) -> String {
 
 impl Skipped {
     /// The notice of an event that was read and cannot be shown.
-    pub fn unshowable(event: &ChangeEvent) -> Self {
+    pub fn unshowable(event: &ChangeEvent, id: PositionId) -> Self {
         let reason = "the event cannot be shown".to_owned();
-        Self { reason, event: event.raw().to_owned(), token: event.token().clone() }
+        Self { reason, event: event.raw().to_owned(), token: event.token().clone(), id }
+    }
+
+    /// The same, with the id in the words of another surface.
+    #[must_use]
+    pub fn with_id(&self, id: PositionId) -> Self {
+        let Self { reason, event, token, .. } = self;
+        Self { reason: reason.clone(), event: event.clone(), token: token.clone(), id }
     }
 }
 

@@ -359,7 +359,11 @@ impl Subscription {
                 }
                 Item::Reset(reset) => self.last = reset.at.clone(),
                 Item::SnapshotEnd(tail) => self.last = tail.clone(),
-                Item::Document(..) | Item::Skipped(_) | Item::Status(_) => {}
+                Item::Skipped(skipped) => {
+                    let time = skipped.token.cluster_time();
+                    self.last = Tail { id: skipped.id.clone(), time };
+                }
+                Item::Document(..) | Item::Status(_) => {}
             }
             into.push(item);
         }

@@ -52,6 +52,8 @@ async fn an_event_beyond_the_bound_is_reported() {
     let skipped = sse.event().await;
     assert!(skipped.is("skipped"), "{skipped:?}");
     assert_eq!(skipped.json()["reason"], reason);
+    let mut back = app.resume("c/all", skipped.id.as_deref().unwrap()).await;
+    assert_eq!(back.change().await["documentKey"]["_id"], 3);
     assert_eq!(sse.change().await["documentKey"]["_id"], 3);
     for n in [1, 3] {
         assert_eq!(plain.json().await["documentKey"]["_id"], n);

@@ -216,7 +216,8 @@ impl Stream {
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
                 let data = json!({ "reason": unsendable(error) });
-                self.write_data(None, "skipped", &data, out);
+                put(out, &["id: ", id, "\n"]);
+                self.write_data(Some(event.id().as_str()), "skipped", &data, out);
                 false
             }
         }

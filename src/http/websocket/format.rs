@@ -125,7 +125,7 @@ impl WsFormat {
             Err(error) => {
                 warn(&error);
                 let data = json!({ "reason": unsendable(error) });
-                push_json(None, "skipped", &data, end, outbox);
+                push_json(Some(event.id().as_str()), "skipped", &data, end, outbox);
                 return Queued::Unsayable;
             }
         }

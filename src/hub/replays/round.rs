@@ -7,7 +7,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     super::{
-        CloseReason, Item, Skipped,
+        CloseReason, Item,
         mailbox::SubscriberId,
         origin::Origin,
         replay::{End, Replay},
@@ -148,7 +148,7 @@ impl<'a> Round<'a> {
                     let seal = |event| Item::Change(Arc::new(feed.seal(event)), View::Whole);
                     batch.events.into_iter().map(seal).collect()
                 }
-                Signal::Skipped(poison) => vec![Skipped::of(poison)],
+                Signal::Skipped(poison) => vec![self.replays.feed.skipped(poison)],
                 // The feed says the same of the same deployment.
                 Signal::Degraded(_) | Signal::Recovered => continue,
                 Signal::Reset(..) => return self.finish(End::Lost).await,

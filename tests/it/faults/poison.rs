@@ -72,6 +72,34 @@ async fn only_the_failing_event_is_left_out() {
     set.stop().await;
 }
 
+/// Whoever comes back with the id of a notice is not told again: from memory, and from a cold replica.
+#[tokio::test]
+async fn a_notice_is_a_place_to_come_back_to() {
+    let set = Faulty::start(vec![dividing()]).await;
+    let mut client = set.app.sse("c/div").await;
+    insert(&set, &[(1, 1), (2, 0)]).await;
+    assert_eq!(client.change().await["documentKey"]["_id"], 1);
+    let skipped = client.event().await;
+    assert!(skipped.is("skipped"), "{skipped:?}");
+    let id = skipped.id.unwrap();
+    let path = format!("{}?lastEventId={id}", set.app.path("c/div"));
+    let replica = super::TestApp::at(&set.mongod.uri(), set.app.db.clone(), "").await;
+    let mut back = [set.app.resume("c/div", &id).await, replica.resume("c/div", &id).await];
+    let mut enveloped = Socket::open(set.app.address, &path, Some("tailwater.v1")).await;
+    let ready = enveloped.json().await;
+    assert_eq!((ready["event"].as_str(), ready["id"].as_str()), (Some("ready"), Some(&*id)));
+    insert(&set, &[(3, 1)]).await;
+    for back in &mut back {
+        assert_eq!(heard(back, 3).await, ["3"]);
+    }
+    let mut next = enveloped.json().await;
+    while next["event"] == "heartbeat" {
+        next = enveloped.json().await;
+    }
+    assert_eq!(next["data"]["documentKey"]["_id"], 3, "{next}");
+    set.stop().await;
+}
+
 /// The notice says what happened and quotes nothing of the event: not everyone may see it.
 #[tokio::test]
 async fn a_notice_quotes_nothing_of_the_event() {
