@@ -70,10 +70,10 @@ impl CatchUp {
                 Found::Nothing => return Caught::Nothing,
                 Found::Over(End::Round) => self.board_again(),
                 Found::Over(End::Failed(reason)) => return Caught::Failed(reason),
-                Found::Over(End::Lost) => return self.reset("history_lost", LOST, into),
-                Found::Over(End::Unknown) => return self.reset("unknown_id", UNKNOWN, into),
+                Found::Over(End::Lost) => return self.reset("history_lost", LOST, feed, into),
+                Found::Over(End::Unknown) => return self.reset("unknown_id", UNKNOWN, feed, into),
                 Found::Over(End::Dropped) => {
-                    return self.reset("collection_dropped", DROPPED, into);
+                    return self.reset("collection_dropped", DROPPED, feed, into);
                 }
             }
         }
@@ -97,9 +97,17 @@ impl CatchUp {
     }
 
     /// What was missed is gone. The client goes on from where it joined: all that was committed since
-    /// then is its due.
-    fn reset(&self, reason: &'static str, message: &str, into: &mut Vec<(u64, Item)>) -> Caught {
-        let (next, tail) = self.joined.clone();
+    /// then is its due. One that was given more already goes on from now, and has nothing twice.
+    fn reset(
+        &self,
+        reason: &'static str,
+        message: &str,
+        feed: &Feed,
+        into: &mut Vec<(u64, Item)>,
+    ) -> Caught {
+        let joined = self.joined.1.time;
+        let is_beyond = self.newest.as_ref().is_some_and(|newest| newest.cluster_time() >= joined);
+        let (next, tail) = if is_beyond { feed.head() } else { self.joined.clone() };
         into.push((0, Item::reset(reason, message.to_owned(), tail)));
         Caught::UpWith { next, seen: None }
     }

@@ -181,7 +181,16 @@ impl Feed {
         self.meter.joined();
         let mut state = self.write();
         state.readers.insert(id, mailbox.clone());
-        (state.history.head(), self.tail_of(&state))
+        self.head_of(&state)
+    }
+
+    /// The number of the next item, and where the feed stands before it.
+    pub(super) fn head(&self) -> (u64, Tail) {
+        self.head_of(&self.lock())
+    }
+
+    fn head_of(&self, state: &State) -> (u64, Tail) {
+        (state.history.head(), self.tail_of(state))
     }
 
     /// Lets an observer see what is published from now on, in place of one with the same name.

@@ -112,6 +112,31 @@ async fn only_lost_positions_are_reset() {
     assert_eq!(take(&mut held, 11).await, numbers(31..=41));
 }
 
+/// One who was reading when its place was lost has been given more than there was when it came: it is
+/// told, and gets nothing twice.
+#[tokio::test(start_paused = true)]
+async fn a_reset_in_the_middle_of_a_replay_repeats_nothing() {
+    let (source, hub, mut keeper) = behind(5, narrow()).await;
+    let mut client = join(&hub, id_of(&source, 1)).await;
+    for n in 6..=30 {
+        source.insert(n);
+        take(&mut keeper, 1).await;
+    }
+    let mut seen = take(&mut client, 12).await;
+    // It is turned out of its round meanwhile, and the next one finds that its place is gone.
+    source.refuse(&[Fault::Lost]);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    while seen.last().is_some_and(|last| last != "history_lost") {
+        seen.extend(take(&mut client, 1).await);
+    }
+    source.insert(31);
+    seen.extend(take(&mut client, 1).await);
+    let given = i32::try_from(seen.len()).unwrap() - 2;
+    let told = ["history_lost".to_owned(), "31".to_owned()];
+    assert_eq!(seen, [numbers(2..=given + 1), told.to_vec()].concat());
+    assert!((12..29).contains(&given), "{given}");
+}
+
 /// The event that an id names may be gone without a trace: then what followed it is not known either.
 #[tokio::test(start_paused = true)]
 async fn an_id_whose_event_is_gone_is_reset() {
