@@ -59,7 +59,7 @@ impl Journal {
         while !*stop.borrow() {
             let tag = TAGS[rng.random_range(0..TAGS.len())];
             match rng.random_range(0..10) {
-                0..4 => self.insert(vec![(tag, doc! {})]).await,
+                0..4 => self.insert(vec![(tag, fields(&mut rng))]).await,
                 4..6 => self.update(tag).await,
                 6 => self.replace(tag).await,
                 7 => self.transaction(&mut rng).await,
@@ -129,7 +129,8 @@ impl Journal {
             let n = self.next.fetch_add(1, Ordering::SeqCst);
             document.entry("_id".to_owned()).or_insert(n.into());
             document.extend(doc! { "n": n, "t": tag.to_string() });
-            (Write { n, tag }, document)
+            let poison = document.contains_key("divisor");
+            (Write { n, tag, poison }, document)
         };
         documents.into_iter().map(number).collect()
     }
@@ -142,7 +143,16 @@ impl Journal {
 
 fn some(rng: &mut StdRng, most: usize) -> Vec<(char, Document)> {
     let count = rng.random_range(1..=most);
-    (0..count).map(|_| (TAGS[rng.random_range(0..TAGS.len())], doc! {})).collect()
+    (0..count).map(|_| (TAGS[rng.random_range(0..TAGS.len())], fields(rng))).collect()
+}
+
+/// Now and then what a stage fails on.
+fn fields(rng: &mut StdRng) -> Document {
+    if rng.random_bool(0.003) {
+        doc! { "divisor": 0 }
+    } else {
+        doc! {}
+    }
 }
 
 /// Repeats a write until it is done, now or by an earlier attempt.

@@ -24,6 +24,8 @@ enum What {
     Source(usize, Trouble),
     /// A command of the replicas fails so many times with a code; `None` closes the connection.
     Fail(&'static str, Option<i32>, i32),
+    /// A command of the replicas finds, so many times, that MongoDB no longer knows the position.
+    Lose(&'static str, i32, i32),
     StepDown,
     /// A replica drains and starts again.
     Restart(usize),
@@ -46,6 +48,9 @@ enum Trouble {
 
 /// Codes of failovers, of lost cursors and of interruptions: with all of them the position stays good.
 const CODES: [i32; 7] = [10107, 11600, 11602, 43, 237, 136, 91];
+
+/// History lost, fatal, invalid token: the position is good no more.
+const LOST: [i32; 3] = [286, 280, 260];
 
 /// The faults of a run, one after the other.
 #[derive(Debug)]
@@ -90,8 +95,12 @@ impl Schedule {
 
     fn failure(&mut self) -> What {
         let command = ["getMore", "aggregate"][self.0.random_range(0..2)];
+        let times = self.0.random_range(1..4);
+        if self.0.random_bool(0.2) {
+            return What::Lose(command, LOST[self.0.random_range(0..LOST.len())], times);
+        }
         let code = CODES.get(self.0.random_range(0..=CODES.len())).copied();
-        What::Fail(command, code, self.0.random_range(1..4))
+        What::Fail(command, code, times)
     }
 }
 
@@ -108,6 +117,11 @@ impl Fault {
                 world.fail(command, times, data).await;
                 sleep(self.lasts).await;
                 world.heal().await;
+            }
+            What::Lose(command, code, times) => {
+                let before = world.fail(command, times, doc! { "errorCode": code }).await;
+                sleep(self.lasts).await;
+                world.lost(world.heal().await - before);
             }
             What::StepDown => world.step_down().await,
             What::Restart(replica) => world.restart(replica, self.lasts).await,

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{
     journal::{Journal, LAST},
-    verdict::Seen,
+    verdict::{Seen, Wants},
     world::World,
 };
 use crate::support::{client::Transport, sse::Sse, websocket::Socket};
@@ -30,6 +30,13 @@ pub(super) struct Habits {
     pub(super) tag: Option<char>,
     /// How long it takes over a frame now and then.
     pub(super) dawdles: Option<Duration>,
+}
+
+impl Habits {
+    /// What a client with these habits is to be told.
+    pub(super) fn wants(self, resets: usize) -> Wants {
+        Wants { tag: self.tag, notices: self.transport != Transport::Plain, resets }
+    }
 }
 
 pub(super) struct Watcher {
@@ -134,6 +141,8 @@ impl Watcher {
                 let tag = self.habits.tag.unwrap_or(LAST).to_string();
                 return document["last"] == true && document["t"] == tag;
             }
+            "skipped" => self.note(Seen::Skipped),
+            "reset" => self.note(Seen::Reset { due: self.journal.due() }),
             "heartbeat" | "status" | "close" => {}
             other => self.note(Seen::Odd(format!("{other}: {}", frame.data))),
         }

@@ -1,6 +1,10 @@
 //! What the faults act on: a MongoDB, replicas of the service, and a proxy on either side of each.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicI32, Ordering},
+    time::Duration,
+};
 
 use bson::{Document, doc};
 use mongodb::Database;
@@ -26,6 +30,8 @@ pub(super) struct World {
     faults: FailPoints,
     replicas: Vec<Replica>,
     redefined: Mutex<u32>,
+    /// How often a position was lost.
+    lost: AtomicI32,
 }
 
 struct Replica {
@@ -48,7 +54,14 @@ impl World {
         for _ in 0..Self::REPLICAS {
             replicas.push(Replica::start(mongod.port(), &db).await);
         }
-        Self { mongod, db, faults, replicas, redefined: Mutex::default() }
+        Self {
+            mongod,
+            db,
+            faults,
+            replicas,
+            redefined: Mutex::default(),
+            lost: AtomicI32::default(),
+        }
     }
 
     /// Where clients of a replica connect.
@@ -64,12 +77,23 @@ impl World {
         &self.replicas[replica].source
     }
 
-    pub(super) async fn fail(&self, command: &str, times: i32, data: Document) {
-        self.faults.times(times, &[command], "d.c", data).await;
+    /// Gives how often commands had failed before.
+    pub(super) async fn fail(&self, command: &str, times: i32, data: Document) -> i32 {
+        self.faults.times(times, &[command], "d.c", data).await
     }
 
-    pub(super) async fn heal(&self) {
-        self.faults.off().await;
+    /// Gives how often commands have failed.
+    pub(super) async fn heal(&self) -> i32 {
+        self.faults.off().await
+    }
+
+    pub(super) fn lost(&self, times: i32) {
+        self.lost.fetch_add(times, Ordering::SeqCst);
+    }
+
+    /// How often a position was lost: so many resets a client may be told, and no more.
+    pub(super) fn losses(&self) -> usize {
+        self.lost.load(Ordering::SeqCst).try_into().unwrap()
     }
 
     /// The primary steps down, and is elected again since there is nobody else.
@@ -129,10 +153,12 @@ impl Replica {
     }
 }
 
-/// The streams that clients watch. Another `version` is another definition of the same.
+/// The streams that clients watch: of a poisoned write one shows the event and one fails on it. Another
+/// `version` is another definition of the same.
 async fn declare(db: &Database, version: u32) {
     let never = doc! { "$match": { "operationType": { "$ne": format!("never-{version}") } } };
+    let divide = doc! { "_$addFields": { "q": { "$divide": [1, "$fullDocument.divisor"] } } };
     let tag = doc! { "fullDocument::t": { "$var": "t" } };
-    let tagged = doc! { "uri": "tag", "stages": [never], "notify_when": tag };
+    let tagged = doc! { "uri": "tag", "stages": [never, divide], "notify_when": tag };
     TestApp::of(([127, 0, 0, 1], 0).into(), db.clone()).declare("c", vec![all(), tagged]).await;
 }

@@ -32,9 +32,10 @@ impl FailPoints {
         self.configure(wait).await;
     }
 
-    /// The same for the next `times` commands, however long that takes.
-    pub(crate) async fn times(&self, times: i32, names: &[&str], ns: &str, data: Document) {
-        self.set(doc! { "times": times }.into(), names, ns, data).await;
+    /// The same for the next `times` commands, however long that takes. Gives how often the fail point
+    /// was entered before.
+    pub(crate) async fn times(&self, times: i32, names: &[&str], ns: &str, data: Document) -> i32 {
+        self.set(doc! { "times": times }.into(), names, ns, data).await
     }
 
     /// Gives how often the fail point has been entered.
