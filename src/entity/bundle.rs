@@ -201,14 +201,16 @@ fn join(
     Ok((cursor, selection))
 }
 
-/// A stage that lets the declared collections pass. Theirs is one order, so that equal ones are equal.
+/// A stage that lets the declared collections pass, and what another is renamed to one of them. Theirs is
+/// one order, so that equal ones are equal.
 fn only(all: &[Part]) -> Result<bson::RawDocumentBuf, FeedError> {
     let mut namespaces: Vec<_> = all.iter().map(|part| &part.entity.namespace).collect();
     namespaces.sort();
     namespaces.dedup();
     let names =
         namespaces.into_iter().map(|Namespace { db, coll }| doc! { "db": db, "coll": coll });
-    let stage = doc! { "$match": { "ns": { "$in": names.map(Bson::from).collect::<Vec<_>>() } } };
+    let names = doc! { "$in": names.map(Bson::from).collect::<Vec<_>>() };
+    let stage = doc! { "$match": { "$or": [{ "ns": names.clone() }, { "to": names }] } };
     let raw = bson::RawDocumentBuf::try_from(&stage);
     raw.map_err(|error| PlanError::Scope(error.to_string()).into())
 }

@@ -7,7 +7,7 @@ use crate::{
     catalog::DeclarationGuard,
     change::{ChangeEvent, PositionId, View},
     entity::{Bundle, EventId, Kept},
-    hub::{Item, Skipped},
+    hub::{Item, Reset, Skipped},
     telemetry::Telemetry,
 };
 
@@ -74,23 +74,29 @@ impl Edition {
     ) -> Kept {
         match item {
             Item::Change(event, view) => return self.tell_change(&event, view, into),
-            Item::Reset(reset) => {
+            Item::Reset(reset) if self.is_news(&reset.at.id) && self.concerns(&reset) => {
                 let reset = Arc::new(reset.with_id(self.id(&reset.at.id)));
                 let recovery = || Recovery { more: self.more.clone(), ..recovery() };
                 into.push(Outgoing::from_item(Item::Reset(reset), recovery));
             }
-            Item::Skipped(skipped) => self.tell_skipped(&skipped, into),
+            Item::Skipped(skipped) if self.is_news(&skipped.id) => {
+                into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
+            }
+            Item::Reset(_) | Item::Skipped(_) => {}
             other => into.push(Outgoing::from_item(other, recovery)),
         }
         Kept::default()
     }
 
-    /// Not again to a client that came back with it.
-    fn tell_skipped(&mut self, skipped: &Skipped, into: &mut Vec<Outgoing>) {
+    /// A notice is not said again to a client that came back with it.
+    fn is_news(&mut self, notice: &PositionId) -> bool {
         let resumed = self.resumed.take();
-        if resumed.is_none_or(|place| place.position != skipped.id.as_str()) {
-            into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
-        }
+        resumed.is_none_or(|place| place.position != notice.as_str())
+    }
+
+    /// Whether changes were missed of what the reader is shown.
+    fn concerns(&self, reset: &Reset) -> bool {
+        self.bundle.collections().into_iter().any(|namespace| reset.is_about(namespace))
     }
 
     fn tell_change(

@@ -32,6 +32,8 @@ pub(super) struct Feed {
     state: RwLock<State>,
     key: PositionKey,
     scope: String,
+    /// Over several collections, which end without the cursor.
+    is_wide: bool,
     /// Longest JSON text of an event, bytes.
     largest_event: usize,
     pub(super) mailbox_limits: MailboxLimits,
@@ -47,7 +49,7 @@ struct State {
     routes: Routes,
     /// Everything up to here was read from MongoDB.
     reach: ResumeToken,
-    /// The newest change, however long ago it left the history.
+    /// The newest place in the history, however long ago it left that.
     newest: Option<Tail>,
     status: Status,
     ended: Option<CloseReason>,
@@ -90,7 +92,8 @@ impl Feed {
             meter: meter.clone(),
         };
         let (state, scope) = (RwLock::new(state), namespace.to_string());
-        Self { state, key, scope, largest_event: usize::MAX, mailbox_limits, meter }
+        let (is_wide, largest_event) = (!namespace.is_collection(), usize::MAX);
+        Self { state, key, scope, is_wide, largest_event, mailbox_limits, meter }
     }
 
     /// Events whose JSON text is longer than this many bytes are not delivered.
@@ -103,12 +106,14 @@ impl Feed {
     /// Publishes a batch and wakes everybody once.
     pub(super) fn publish(&self, events: Vec<SourceEvent>, reach: Option<ResumeToken>) {
         // Ids are made before the lock is taken: they cost two hashes each.
-        let items: Vec<_> = events.into_iter().map(|event| self.seal(event)).collect();
+        let items: Vec<_> = events.into_iter().map(|event| self.item(event)).collect();
         let observers: Vec<_> = self.lock().observers.values().cloned().collect();
-        observers.iter().for_each(|observer| items.iter().for_each(|it| observer.observe(it)));
+        for observer in observers {
+            items.iter().filter_map(Item::change).for_each(|change| observer.observe(change));
+        }
         let mut state = self.write();
         for item in items {
-            state.push(Item::Change(Arc::new(item), View::Whole));
+            state.push(item);
         }
         if let Some(reach) = reach.filter(|reach| *reach > state.reach) {
             state.reach = reach;
@@ -125,7 +130,6 @@ impl Feed {
         if let Item::Reset(reset) = &item {
             state.status = Status { healthy: true, since: SystemTime::now() };
             state.reach = ResumeToken::before(reset.at.time);
-            state.newest = None;
         }
         state.push(item);
         state.wake_all();
@@ -138,10 +142,16 @@ impl Feed {
         state.wake_all();
     }
 
-    /// An event as the feed holds it: with its id.
-    pub(super) fn seal(&self, event: SourceEvent) -> ChangeEvent {
+    /// An event as the feed holds it.
+    pub(super) fn item(&self, event: SourceEvent) -> Item {
+        let dropped = if self.is_wide { event.replaced() } else { Vec::new() };
         let id = self.id_of(&self.key.after(&event.token));
-        ChangeEvent::new(event.raw, event.token, id).bounded(self.largest_event)
+        let event = ChangeEvent::new(event.raw, event.token, id).bounded(self.largest_event);
+        if dropped.is_empty() {
+            Item::Change(Arc::new(event), View::Whole)
+        } else {
+            Item::dropped(&event, dropped)
+        }
     }
 
     /// The notice of an event that could not be read.
@@ -292,15 +302,14 @@ impl Feed {
 impl State {
     fn push(&mut self, item: Item) {
         let number = self.history.head();
-        let change = matches!(item, Item::Change(..));
-        if let Item::Change(event, _) = &item {
-            self.newest = Some(Tail { id: event.id().clone(), time: event.cluster_time() });
+        if let Some(place) = item.place() {
+            self.newest = Some(place);
         }
         for overrun in self.routes.bring(number, &item) {
             // It finds its way back to the history when it next looks.
             self.routes.remove(overrun);
         }
-        if change {
+        if item.change().is_some() {
             self.meter.published();
         }
         self.history.push(item);

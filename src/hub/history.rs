@@ -88,6 +88,7 @@ impl History {
         let names = |item: &Item| match item {
             Item::Change(event, _) => event.id() == id,
             Item::Skipped(skipped) => skipped.id == *id,
+            Item::Reset(reset) => reset.at.id == *id,
             _ => false,
         };
         let index = self.items.iter().rposition(names)?;

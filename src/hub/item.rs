@@ -5,7 +5,7 @@ use std::{sync::Arc, time::SystemTime};
 use bson::RawDocumentBuf;
 
 use crate::{
-    binding::{Images, Selection},
+    binding::{Images, Namespace, Selection},
     change::{ChangeEvent, ClusterTime, PositionId, ResumeToken, View},
     source::poison::Poison,
     telemetry::{Sieve, Tally},
@@ -50,6 +50,8 @@ pub struct Reset {
     pub message: String,
     /// Where the stream goes on.
     pub at: Tail,
+    /// The collections of which changes were missed; none: of every one.
+    about: Vec<Namespace>,
     /// Sorts after what was missed: whoever stands before it has to be told, and nobody else.
     token: ResumeToken,
 }
@@ -113,11 +115,18 @@ impl Skipped {
 }
 
 impl Reset {
+    /// Whether changes of the collection were missed.
+    pub fn is_about(&self, namespace: &Namespace) -> bool {
+        self.about.is_empty() || self.about.contains(namespace)
+    }
+
     /// The same, with the id in the words of another surface.
     #[must_use]
     pub fn with_id(&self, id: PositionId) -> Self {
+        let Self { reason, message, about, token, .. } = self;
         let at = Tail { id, time: self.at.time };
-        Self { reason: self.reason, message: self.message.clone(), at, token: self.token.clone() }
+        let (message, about, token) = (message.clone(), about.clone(), token.clone());
+        Self { reason, message, at, about, token }
     }
 }
 
@@ -125,7 +134,15 @@ impl Item {
     /// A reset: the stream goes on at `at`.
     pub(super) fn reset(reason: &'static str, message: String, at: Tail) -> Self {
         let token = ResumeToken::before(at.time);
-        Self::Reset(Arc::new(Reset { reason, message, at, token }))
+        Self::Reset(Arc::new(Reset { reason, message, at, about: Vec::new(), token }))
+    }
+
+    /// Some of the collections on a cursor over several were dropped or replaced by an event.
+    pub(super) fn dropped(event: &ChangeEvent, about: Vec<Namespace>) -> Self {
+        let (reason, message) = ("collection_dropped", DROPPED.to_owned());
+        let at = Tail { id: event.id().clone(), time: event.cluster_time() };
+        let token = event.token().clone();
+        Self::Reset(Arc::new(Reset { reason, message, at, about, token }))
     }
 
     /// Bytes taken to be held in memory.
@@ -160,6 +177,26 @@ impl Item {
         }
     }
 
+    /// The change that it is.
+    pub(super) fn change(&self) -> Option<&ChangeEvent> {
+        if let Self::Change(event, _) = self { Some(event) } else { None }
+    }
+
+    /// Where a client that was given the item comes back to, if that is anywhere else than before.
+    pub(super) fn place(&self) -> Option<Tail> {
+        match self {
+            Self::Change(event, _) => {
+                Some(Tail { id: event.id().clone(), time: event.cluster_time() })
+            }
+            Self::Skipped(skipped) => {
+                Some(Tail { id: skipped.id.clone(), time: skipped.token.cluster_time() })
+            }
+            Self::Reset(reset) => Some(reset.at.clone()),
+            Self::SnapshotEnd(tail) => Some(tail.clone()),
+            Self::Document(..) | Self::Status(_) => None,
+        }
+    }
+
     /// Where the item stands in time, if it stands for events.
     pub fn token(&self) -> Option<&ResumeToken> {
         match self {
@@ -170,6 +207,8 @@ impl Item {
         }
     }
 }
+
+const DROPPED: &str = "a collection was dropped, renamed or replaced by another";
 
 /// `None`: the event is no valid BSON.
 fn verdict(event: &ChangeEvent, selection: &Selection) -> Option<Result<View, Sieve>> {

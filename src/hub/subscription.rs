@@ -353,17 +353,8 @@ impl Subscription {
                 }
             };
             let Some(item) = judged else { continue };
-            match &item {
-                Item::Change(event, _) => {
-                    self.last = Tail { id: event.id().clone(), time: event.cluster_time() };
-                }
-                Item::Reset(reset) => self.last = reset.at.clone(),
-                Item::SnapshotEnd(tail) => self.last = tail.clone(),
-                Item::Skipped(skipped) => {
-                    let time = skipped.token.cluster_time();
-                    self.last = Tail { id: skipped.id.clone(), time };
-                }
-                Item::Document(..) | Item::Status(_) => {}
+            if let Some(place) = item.place() {
+                self.last = place;
             }
             into.push(item);
         }

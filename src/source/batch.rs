@@ -2,7 +2,10 @@
 
 use bson::{RawDocument, RawDocumentBuf};
 
-use crate::change::{ClusterTime, ResumeToken};
+use crate::{
+    binding::Namespace,
+    change::{ClusterTime, ResumeToken},
+};
 
 /// Events in order, and how far the server has looked.
 #[derive(Debug, Default)]
@@ -63,6 +66,49 @@ impl SourceEvent {
 
     /// Whether the server ends the cursor after this event.
     pub fn is_invalidate(&self) -> bool {
-        self.raw.get_str("operationType").is_ok_and(|kind| kind == "invalidate")
+        self.kind() == Some("invalidate")
+    }
+
+    /// The collections that it dropped, renamed or replaced as a whole.
+    pub fn replaced(&self) -> Vec<Namespace> {
+        let fields: &[&str] = match self.kind() {
+            Some("drop") => &["ns"],
+            Some("rename") => &["ns", "to"],
+            _ => return Vec::new(),
+        };
+        let read = |name: &&str| {
+            let namespace = self.raw.get_document(name).ok()?;
+            Some(Namespace::new(namespace.get_str("db").ok()?, namespace.get_str("coll").ok()?))
+        };
+        fields.iter().filter_map(read).collect()
+    }
+
+    fn kind(&self) -> Option<&str> {
+        self.raw.get_str("operationType").ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::rawdoc;
+
+    use super::*;
+
+    #[test]
+    fn a_collection_is_replaced_by_a_drop_and_by_either_end_of_a_rename() {
+        let token = ResumeToken::before(ClusterTime::default());
+        for (kind, expected) in [
+            ("insert", vec![]),
+            ("dropDatabase", vec![]),
+            ("drop", vec![Namespace::new("d", "a")]),
+            ("rename", vec![Namespace::new("d", "a"), Namespace::new("d", "b")]),
+        ] {
+            let raw = rawdoc! {
+                "operationType": kind,
+                "ns": { "db": "d", "coll": "a" },
+                "to": { "db": "d", "coll": "b" },
+            };
+            assert_eq!(SourceEvent { raw, token: token.clone() }.replaced(), expected, "{kind}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! One replay from its start to its end, on one cursor at a time.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     backoff::Backoff,
-    change::View,
     source::{EndReason, Fault, Open, Reader, Signal, SourceError, Start},
 };
 
@@ -145,8 +144,7 @@ impl<'a> Round<'a> {
                         self.replay.charge(asked.elapsed(), taken, true);
                     }
                     let feed = &self.replays.feed;
-                    let seal = |event| Item::Change(Arc::new(feed.seal(event)), View::Whole);
-                    batch.events.into_iter().map(seal).collect()
+                    batch.events.into_iter().map(|event| feed.item(event)).collect()
                 }
                 Signal::Skipped(poison) => vec![self.replays.feed.skipped(poison)],
                 // The feed says the same of the same deployment.

@@ -3,7 +3,7 @@
 use bson::{Document, doc};
 use mongodb::bson::oid::ObjectId;
 
-use super::shop::{Shop, permission};
+use super::shop::{Reader, Shop, permission};
 
 const TOPICS: &str = "
 entities:
@@ -151,4 +151,82 @@ async fn the_wildcard_needs_permission() {
     shop.insert("carts", [doc! { "_id": "cart" }]).await;
     assert_eq!(root.subjects(2).await, ["bill", "cart"]);
     assert_eq!(ann.subjects(1).await, ["cart"]);
+}
+
+/// Ways in which what is in `carts` goes without an event of each document.
+const ENDS: [&str; 3] = ["drop", "rename from", "rename to"];
+
+async fn end_carts(shop: &Shop, how: &str) {
+    match how {
+        "drop" => shop.app.coll("carts").drop().await.unwrap(),
+        "rename from" => rename(shop, "carts", "spare").await,
+        _ => rename(shop, "spare", "carts").await,
+    }
+}
+
+async fn rename(shop: &Shop, from: &str, to: &str) {
+    let name = |coll: &str| format!("{}.{coll}", shop.app.db.name());
+    let rename = doc! { "renameCollection": name(from), "to": name(to), "dropTarget": true };
+    shop.app.db.client().database("admin").run_command(rename).await.unwrap();
+}
+
+/// Where several collections share a cursor, it goes on when one of them is dropped or replaced. Whoever
+/// is shown that one is told in the event's place, and nobody else.
+#[tokio::test]
+async fn a_collection_that_ends_is_told_to_those_who_see_it() {
+    let shop = Shop::with(TOPICS, routes(&["Bill"]), "").await;
+    let path = "/api/subscribe?topic=wide";
+    shop.insert("carts", [doc! { "_id": "before" }]).await;
+    let mut other = shop.feed("ann", path).await;
+    let mut root = shop.feed("root", path).await;
+    let mut enveloped = shop.socket("root", path, Some("tailwater.v1")).await;
+    let mut plain = shop.socket("root", path, None).await;
+    for how in ENDS {
+        end_carts(&shop, how).await;
+        shop.insert("bills", [doc! { "_id": format!("bill {how}") }]).await;
+        shop.insert("carts", [doc! { "_id": format!("cart {how}") }]).await;
+        let reset = root.sse.event().await;
+        assert!(reset.is("reset"), "{how}: {reset:?}");
+        assert_eq!(reset.json()["reason"], "collection_dropped", "{how}");
+        let link = format!("/{}/carts", shop.app.db.name());
+        assert_eq!(reset.json()["recover"]["links"][0], link.as_str(), "{how}");
+        assert_eq!(root.subjects(2).await, [format!("bill {how}"), format!("cart {how}")]);
+        assert_eq!(other.subjects(1).await, [format!("bill {how}")]);
+        let mut told = Vec::new();
+        while told.len() < 3 {
+            let message = enveloped.json().await["event"].as_str().unwrap().to_owned();
+            told.extend((!matches!(message.as_str(), "ready" | "heartbeat")).then_some(message));
+        }
+        assert_eq!(told[0], "reset", "{how}: {told:?}");
+    }
+    assert_eq!(plain.closed().await, (4410, "history lost".to_owned()));
+}
+
+/// The same on coming back from before it; and its id is a place to come back to.
+#[tokio::test]
+async fn a_collection_that_ended_is_told_on_coming_back() {
+    let shop = Shop::start(TOPICS).await;
+    let path = "/api/subscribe?topic=wide";
+    shop.insert("carts", [doc! { "_id": "before" }]).await;
+    let mut reader = shop.feed("ann", path).await;
+    let start = reader.start.id.clone().unwrap();
+    let mut resets = Vec::new();
+    for how in ENDS {
+        end_carts(&shop, how).await;
+        shop.insert("carts", [doc! { "_id": how }]).await;
+        resets.push(reader.sse.event().await.id.unwrap());
+        assert_eq!(reader.subjects(1).await, [how]);
+    }
+    let replica = shop.replica().await;
+    for address in [shop.app.address, replica.address] {
+        let back =
+            async |id: &str| Reader::open(address, "ann", path, &[("last-event-id", id)]).await;
+        let mut from_start = back(&start).await;
+        for (how, id) in ENDS.iter().zip(&resets) {
+            let reset = from_start.sse.event().await;
+            assert_eq!((reset.is("reset"), reset.id.as_ref()), (true, Some(id)), "{how}");
+            assert_eq!(from_start.subjects(1).await, [*how]);
+            assert_eq!(back(id).await.subjects(1).await, [*how]);
+        }
+    }
 }
