@@ -3,6 +3,7 @@
 mod admission;
 mod cli;
 mod described;
+mod faults;
 mod formats;
 mod frames;
 mod isolation;

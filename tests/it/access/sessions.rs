@@ -9,7 +9,8 @@ use super::{
     tokens::{basic, bearer, bearer_of, claims, in_seconds, with},
 };
 use crate::support::{
-    TestApp, client::key, eventually, http, listens, sse::Sse, unused_port, websocket::Socket,
+    TestApp, client::key, eventually, http, listens, sse::Sse, tailwater::Folder, unused_port,
+    websocket::Socket,
 };
 
 async fn started() -> TestApp {
@@ -44,6 +45,38 @@ async fn sessions_end_with_their_token() {
     let headers = [("authorization", renewed.as_str()), ("last-event-id", id.as_str())];
     let mut back = Sse::open(app.address, &app.path("c/all"), &headers).await;
     assert_eq!(key(&back.change().await), 2, "AUTH-05: nothing is lost over the renewal");
+}
+
+/// So does an entity feed, which comes back with the id of the last event.
+#[tokio::test]
+async fn a_feed_ends_with_its_token() {
+    let deployment = Deployment::new().await;
+    let order = format!(
+        "entities: [{{ name: Order, collection: {}.c, source: /c, events: [{{ name: c }}] }}]",
+        deployment.db.name()
+    );
+    let folder = Folder::new().with("shop.yaml", &order);
+    let entities = format!("entities: {}", folder.path());
+    let app = deployment.with(&entities).permissions([everywhere(doc! {})]).await.start().await;
+    let path = "/api/subscribe/Order";
+    let short = bearer(&with(claims("ann", &["user"]), &json!({ "exp": in_seconds(3) })));
+    let mut sse = Sse::begin(app.address, path, &[("authorization", &short)]).await;
+    let mut socket = Socket::as_user(app.address, path, None, &short).await.unwrap();
+    app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
+    assert_eq!(sse.event().await.json()["subject"], "1");
+    assert_eq!(socket.json().await["subject"], "1");
+    let id = sse.last_id.clone();
+    let closed = sse.until("close").await.json();
+    assert_eq!((&closed["code"], &closed["reconnect"]), (&4401.into(), &true.into()), "AUTH-01");
+    assert!(sse.rest().await.is_empty(), "AUTH-01: nothing comes after it");
+    assert_eq!(socket.closed().await, (4401, "credentials expired".to_owned()), "AUTH-01");
+    app.coll("c").insert_one(doc! { "_id": 2 }).await.unwrap();
+    let headers = [("authorization", short.as_str()), ("accept", "text/event-stream")];
+    assert_eq!(http::request(app.address, "GET", path, &headers, "").await.status, 401, "AUTH-04");
+    let renewed = bearer_of("ann", &["user"]);
+    let headers = [("authorization", renewed.as_str()), ("last-event-id", id.as_str())];
+    let mut back = Sse::begin(app.address, path, &headers).await;
+    assert_eq!(back.event().await.json()["subject"], "2", "AUTH-05");
 }
 
 /// A credential that is over is refused without asking MongoDB, which may be away.

@@ -33,6 +33,8 @@ entities:
 /// A service with declarations. Users: `ann` and `amy` of tenant `acme`, `bob` of `globex`, `nil` of
 /// none, all with role `user`; `root` with role `admin`. The password is the name.
 pub(crate) struct Shop {
+    /// The MongoDB that it is in front of.
+    uri: String,
     pub(crate) app: TestApp,
     pub(crate) folder: Folder,
 }
@@ -58,9 +60,18 @@ impl Shop {
         Self::with(entities, everything(), "").await
     }
 
-    /// `DB` in the declarations stands for the test's database.
     pub(crate) async fn with(entities: &str, permissions: Vec<Document>, yaml: &str) -> Self {
-        let db = mongod::fresh_database().await;
+        Self::at(&mongod::shared_uri().await, entities, permissions, yaml).await
+    }
+
+    /// `DB` in the declarations stands for the test's database.
+    pub(crate) async fn at(
+        uri: &str,
+        entities: &str,
+        permissions: Vec<Document>,
+        yaml: &str,
+    ) -> Self {
+        let db = mongod::fresh_database_of(uri).await;
         let folder = Folder::new().with("shop.yaml", &entities.replace("DB", db.name()));
         for (name, role, tenant) in [
             ("ann", "user", Some("acme")),
@@ -77,19 +88,19 @@ impl Shop {
             acl.insert_many(permissions).await.unwrap();
         }
         let yaml = format!("entities: {}\n{yaml}", folder.path());
-        let app = TestApp::guarded_in(db, &yaml).await;
+        let app = TestApp::guarded_at(uri, db, &yaml).await;
         // Permissions are watched: from when the service has seen them they hold.
         eventually("permissions are seen", async || {
             !matches!(app.as_user("ann", "GET", "/seen/x").await.status, 403 | 503)
         })
         .await;
-        Self { app, folder }
+        Self { uri: uri.to_owned(), app, folder }
     }
 
     /// Another service in front of the same database: it has nothing in memory.
     pub(crate) async fn replica(&self) -> TestApp {
         let yaml = format!("entities: {}", self.folder.path());
-        let replica = TestApp::guarded_in(self.app.db.clone(), &yaml).await;
+        let replica = TestApp::guarded_at(&self.uri, self.app.db.clone(), &yaml).await;
         eventually("permissions are seen", async || {
             !matches!(replica.as_user("ann", "GET", "/seen/x").await.status, 403 | 503)
         })
@@ -105,6 +116,12 @@ impl Shop {
 
     pub(crate) async fn insert(&self, coll: &str, documents: impl IntoIterator<Item = Document>) {
         self.app.coll(coll).insert_many(documents).await.unwrap();
+    }
+
+    pub(crate) async fn rename(&self, from: &str, to: &str) {
+        let name = |coll: &str| format!("{}.{coll}", self.app.db.name());
+        let rename = doc! { "renameCollection": name(from), "to": name(to), "dropTarget": true };
+        self.app.db.client().database("admin").run_command(rename).await.unwrap();
     }
 
     /// Cursors on a namespace of the database, of which there is at least one. Between two batches a

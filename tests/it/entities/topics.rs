@@ -159,15 +159,9 @@ const ENDS: [&str; 3] = ["drop", "rename from", "rename to"];
 async fn end_carts(shop: &Shop, how: &str) {
     match how {
         "drop" => shop.app.coll("carts").drop().await.unwrap(),
-        "rename from" => rename(shop, "carts", "spare").await,
-        _ => rename(shop, "spare", "carts").await,
+        "rename from" => shop.rename("carts", "spare").await,
+        _ => shop.rename("spare", "carts").await,
     }
-}
-
-async fn rename(shop: &Shop, from: &str, to: &str) {
-    let name = |coll: &str| format!("{}.{coll}", shop.app.db.name());
-    let rename = doc! { "renameCollection": name(from), "to": name(to), "dropTarget": true };
-    shop.app.db.client().database("admin").run_command(rename).await.unwrap();
 }
 
 /// Where several collections share a cursor, it goes on when one of them is dropped or replaced. Whoever

@@ -6,7 +6,7 @@ use super::Faulty;
 use crate::support::{
     TestApp, all,
     client::{keys, time_of},
-    mongod::{connect, tiny_oplog},
+    mongod::{connect, roll_oplog, tiny_oplog},
     websocket::Socket,
 };
 
@@ -63,7 +63,7 @@ async fn an_id_older_than_the_oplog() {
     app.declare("c", vec![all(), never]).await;
     let old = app.sse("c/all").await.last_id;
     let mut quiet = app.sse("c/never").await;
-    roll_oplog(&app).await;
+    roll_oplog(&app.db).await;
     app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
     // Heartbeats come on until one stands for this write: `ready` stands for what follows it.
     let written = time_of(&app.sse("c/all").await.last_id) - 1;
@@ -81,25 +81,4 @@ async fn an_id_older_than_the_oplog() {
     let mut back = app.resume("c/never", &id).await;
     assert_eq!(keys(&mut back, 1).await, [2]);
     mongod.stop().await.unwrap();
-}
-
-/// Writes elsewhere until the oldest entry of the oplog is younger than the start.
-async fn roll_oplog(app: &TestApp) {
-    let oplog = app.db.client().database("local").collection::<bson::Document>("oplog.rs");
-    let oldest = async || {
-        let first = oplog.find_one(doc! {}).sort(doc! { "$natural": 1 }).await.unwrap().unwrap();
-        first.get_timestamp("ts").unwrap()
-    };
-    let newest = oplog.find_one(doc! {}).sort(doc! { "$natural": -1 }).await.unwrap().unwrap();
-    let start = newest.get_timestamp("ts").unwrap();
-    let text = "x".repeat(1 << 20);
-    let sibling = app.db.collection::<bson::Document>("sibling");
-    let admin = app.db.client().database("admin");
-    while oldest().await <= start {
-        // What a checkpoint does not cover yet is kept.
-        admin.run_command(doc! { "fsync": 1 }).await.unwrap();
-        let documents = (0..16).map(|_| doc! { "text": &text });
-        sibling.insert_many(documents).await.unwrap();
-        sibling.delete_many(doc! {}).await.unwrap();
-    }
 }

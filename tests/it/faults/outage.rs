@@ -1,49 +1,35 @@
 //! MongoDB goes away for some seconds and comes back.
 
-use std::path::PathBuf;
+use std::time::Duration;
 
 use bson::doc;
-use tailwater::mongod::{Mongod, MongodBuilder, Signal};
+use tailwater::mongod::Signal;
 use tokio::time::Instant;
 
 use crate::support::{
     TestApp, all,
     client::keys,
     eventually,
-    mongod::{connect, private},
+    mongod::{Lasting, connect, private},
     sse::Sse,
-    unused_port,
 };
-
-/// A folder that is removed at the end of the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("tailwater-outage-{:016x}", rand::random::<u64>())))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
-
-/// A set of one that can be started again with the same data on the same port.
-fn on(folder: &Folder, port: u16) -> MongodBuilder {
-    Mongod::builder().native_only().data_dir(&folder.0).port(port)
-}
 
 async fn state(sse: &mut Sse) -> String {
     sse.until("status").await.json()["state"].as_str().unwrap().to_owned()
 }
 
-/// The connections stay, `degraded` is said within 15 s, `recovered` afterwards, and nothing is lost.
+/// How much longer than it takes to be told the outage lasts.
+fn longer() -> Duration {
+    let seconds = std::env::var("TAILWATER_OUTAGE_SECONDS");
+    Duration::from_secs(seconds.map_or(0, |seconds| seconds.parse().unwrap()))
+}
+
+/// The connections stay, `degraded` is said within 15 s, `recovered` afterwards, and nothing is lost:
+/// `TAILWATER_OUTAGE_SECONDS` says over how long.
 #[tokio::test]
 async fn an_outage_is_told_and_nothing_is_lost() {
-    let (folder, port) = (Folder::new(), unused_port());
-    let mongod = on(&folder, port).start().await.unwrap();
+    let lasting = Lasting::new();
+    let mongod = lasting.start().await;
     let db = connect(&mongod.uri()).await.database("d");
     let app = TestApp::at(&mongod.uri(), db, "streams: { heartbeat: 1s }").await;
     app.declare("c", vec![all(), doc! { "uri": "k", "stages": [], "notify_when": { "fullDocument::k": { "$var": "k" } } }]).await;
@@ -62,7 +48,8 @@ async fn an_outage_is_told_and_nothing_is_lost() {
     assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true));
     assert_eq!(app.get("/_/health/ready").await.status, 503);
     assert_eq!(app.get("/_/health/live").await.status, 200);
-    let mongod = on(&folder, port).start().await.unwrap();
+    tokio::time::sleep(longer()).await;
+    let mongod = lasting.start().await;
     let document = doc! { "_id": 2, "k": "1" };
     app.coll("c").insert_one(document).await.unwrap();
     for client in &mut clients {
@@ -97,15 +84,14 @@ async fn a_mongod_that_hangs_is_told_and_nothing_is_lost() {
 /// Without MongoDB the service starts, streams are `503`, and they open once MongoDB appears.
 #[tokio::test]
 async fn a_service_that_starts_first_recovers_when_mongodb_appears() {
-    let (folder, port) = (Folder::new(), unused_port());
-    let uri = format!("mongodb://127.0.0.1:{port}/?directConnection=true");
-    let impatient = format!("{uri}&serverSelectionTimeoutMS=500");
-    let app = TestApp::at(&impatient, connect(&uri).await.database("d"), "").await;
+    let lasting = Lasting::new();
+    let impatient = format!("{}&serverSelectionTimeoutMS=500", lasting.uri());
+    let app = TestApp::at(&impatient, connect(&lasting.uri()).await.database("d"), "").await;
     let refused = app.refused("c/all").await;
     assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true));
     assert_eq!(app.get("/_/health/live").await.status, 200);
     assert_eq!(app.get("/_/health/ready").await.status, 503);
-    let mongod = on(&folder, port).start().await.unwrap();
+    let mongod = lasting.start().await;
     app.declare("c", vec![all()]).await;
     eventually("streams open", async || app.open_status("c/all").await == 200).await;
     let mut client = app.sse("c/all").await;

@@ -49,13 +49,18 @@ impl TestApp {
 
     /// The same, in a database that is known before.
     pub(crate) async fn guarded_in(db: Database, yaml: &str) -> Self {
+        Self::guarded_at(&mongod::shared_uri().await, db, yaml).await
+    }
+
+    /// The same, in front of any MongoDB.
+    pub(crate) async fn guarded_at(uri: &str, db: Database, yaml: &str) -> Self {
         let name = db.name().to_owned();
         let auth = format!(
             "auth: {{ basic: {{ database: {name}, collection: users }} }}\n\
              acl: {{ database: {name}, collection: acl }}\n{yaml}"
         );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self::run(listener, &mongod::shared_uri().await, db, &auth).await
+        Self::run(listener, uri, db, &auth).await
     }
 
     /// With a configuration of the test's own, in which `{db}` stands for its database; ready to decide.

@@ -1,11 +1,13 @@
 //! MongoDB for the tests: one instance that all share, and private ones for what would disturb others.
 
+use std::path::PathBuf;
+
 use bson::{Document, doc};
 use mongodb::{Client, Database};
 use tailwater::mongod::{Mongod, MongodBuilder, REPLICA_SET, Signal, Topology};
 use tokio::sync::OnceCell;
 
-use super::eventually;
+use super::{eventually, unused_port};
 
 /// Names a replica set to test against, in place of one that is started here.
 const URI_VARIABLE: &str = "TAILWATER_TEST_MONGODB_URI";
@@ -25,13 +27,45 @@ pub(crate) async fn shared_uri() -> String {
 
 /// A database of the shared replica set with a name that no other test uses.
 pub(crate) async fn fresh_database() -> Database {
+    fresh_database_of(&shared_uri().await).await
+}
+
+/// The same of any MongoDB.
+pub(crate) async fn fresh_database_of(uri: &str) -> Database {
     let name = format!("t{:016x}", rand::random::<u64>());
-    connect(&shared_uri().await).await.database(&name)
+    connect(uri).await.database(&name)
 }
 
 /// A private set of one with fail points, for tests that break or stop it.
 pub(crate) async fn private() -> Mongod {
     start(builder()).await
+}
+
+/// A set of one that can be started again with the same data on the same port.
+pub(crate) struct Lasting {
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Lasting {
+    pub(crate) fn new() -> Self {
+        let name = format!("tailwater-lasting-{:016x}", rand::random::<u64>());
+        Self { folder: std::env::temp_dir().join(name), port: unused_port() }
+    }
+
+    pub(crate) fn uri(&self) -> String {
+        format!("mongodb://127.0.0.1:{}/?directConnection=true", self.port)
+    }
+
+    pub(crate) async fn start(&self) -> Mongod {
+        start(Mongod::builder().native_only().data_dir(&self.folder).port(self.port)).await
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).unwrap();
+    }
 }
 
 /// A mongod without a replica set, on which change streams do not work.
@@ -48,6 +82,27 @@ pub(crate) async fn uninitiated() -> Mongod {
 pub(crate) async fn tiny_oplog() -> Mongod {
     // What no checkpoint covers is kept, however small the oplog: one every second.
     start(builder().oplog_mb(16).arg("--syncdelay").arg("1")).await
+}
+
+/// Writes elsewhere until the oldest entry of the oplog is younger than the start.
+pub(crate) async fn roll_oplog(db: &Database) {
+    let oplog = db.client().database("local").collection::<Document>("oplog.rs");
+    let oldest = async || {
+        let first = oplog.find_one(doc! {}).sort(doc! { "$natural": 1 }).await.unwrap().unwrap();
+        first.get_timestamp("ts").unwrap()
+    };
+    let newest = oplog.find_one(doc! {}).sort(doc! { "$natural": -1 }).await.unwrap().unwrap();
+    let start = newest.get_timestamp("ts").unwrap();
+    let text = "x".repeat(1 << 20);
+    let sibling = db.collection::<Document>("sibling");
+    let admin = db.client().database("admin");
+    while oldest().await <= start {
+        // What a checkpoint does not cover yet is kept.
+        admin.run_command(doc! { "fsync": 1 }).await.unwrap();
+        let documents = (0..16).map(|_| doc! { "text": &text });
+        sibling.insert_many(documents).await.unwrap();
+        sibling.delete_many(doc! {}).await.unwrap();
+    }
 }
 
 /// A driver for `uri`, connected lazily.
@@ -136,7 +191,7 @@ async fn is_writable(node: &Mongod) -> bool {
 #[derive(Debug)]
 pub(crate) struct WithUsers {
     mongod: Mongod,
-    key_file: std::path::PathBuf,
+    key_file: PathBuf,
 }
 
 impl WithUsers {
@@ -186,7 +241,7 @@ async fn create_user(client: &Client, name: &str, roles: Vec<Document>) {
 }
 
 /// mongod wants a key file that no one else can read.
-fn write_key_file() -> std::path::PathBuf {
+fn write_key_file() -> PathBuf {
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
     let path = std::env::temp_dir().join(format!("tailwater-key-{:016x}", rand::random::<u64>()));
     let mut file = std::fs::OpenOptions::new();
