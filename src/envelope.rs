@@ -57,6 +57,14 @@ pub enum Body {
     Binary(Bytes),
 }
 
+impl Body {
+    /// The envelope as it stands in a message of its own.
+    pub fn bytes(&self) -> &Bytes {
+        let (Self::Text(bytes) | Self::Binary(bytes)) = self;
+        bytes
+    }
+}
+
 /// Why an envelope could not be written. The event is skipped, and the reader told so.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvelopeError {

@@ -14,7 +14,7 @@ pub struct ChangeEvent {
     token: ResumeToken,
     id: PositionId,
     frames: Mutex<Vec<Encoded>>,
-    /// Longest JSON text, bytes.
+    /// Most bytes of what is made of it for a reader.
     largest: usize,
     etag: OnceLock<Option<ObjectId>>,
     before: OnceLock<Option<RawDocumentBuf>>,
@@ -39,7 +39,8 @@ impl ChangeEvent {
         }
     }
 
-    /// Bounds the JSON text of the event, in bytes: a longer one is an error of [`ChangeEvent::frame`].
+    /// Bounds what is made of the event for a reader, in bytes: longer JSON text is an error of
+    /// [`ChangeEvent::frame`].
     pub fn bounded(self, largest: usize) -> Self {
         Self { largest, ..self }
     }
@@ -62,6 +63,11 @@ impl ChangeEvent {
     /// The id that clients see.
     pub fn id(&self) -> &PositionId {
         &self.id
+    }
+
+    /// Most bytes of what is made of it for a reader.
+    pub fn largest(&self) -> usize {
+        self.largest
     }
 
     /// The `_etag` of the document after the change.

@@ -50,8 +50,10 @@ pub struct Told {
     pub last: u32,
     /// How many could not be decided.
     pub withheld: usize,
-    /// How many could not be written; the reader has to be told.
+    /// How many could not be written.
     pub unshowable: usize,
+    /// What the reader has to be told of those.
+    pub notice: Option<&'static str>,
     /// How many the filter did not let pass.
     pub filtered: usize,
 }
@@ -170,6 +172,7 @@ impl Told {
         self.events.extend(printed.events.iter().cloned());
         self.withheld += printed.withheld;
         self.unshowable += printed.unshowable;
+        self.notice = self.notice.or(printed.notice);
         self.filtered += printed.filtered;
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::{Publication, Rendered, RenderedEvent, Rendition, WithheldReason};
+use super::{Publication, Rendered, RenderedEvent, Rendition};
 use crate::change::{ChangeEvent, View};
 
 /// One envelope and its bytes for each transport.
@@ -24,6 +24,8 @@ pub(super) struct Printed {
     pub(super) events: Vec<Arc<Print>>,
     pub(super) withheld: usize,
     pub(super) unshowable: usize,
+    /// What the reader is told of those.
+    pub(super) notice: Option<&'static str>,
     pub(super) filtered: usize,
 }
 
@@ -68,16 +70,18 @@ impl Printed {
 
     fn new(rendition: Rendition, view: View, first: u32, rendered: Rendered) -> Self {
         let entity = &rendition.entity.name;
-        let mut unshowable = 0;
+        let (mut unshowable, mut notice) = (0, None);
         for withheld in &rendered.withheld {
             tracing::warn!(
                 entity = %entity, event = %withheld.event, reason = %withheld.reason,
                 "an event is withheld"
             );
-            unshowable += usize::from(matches!(withheld.reason, WithheldReason::Unshowable(_)));
+            unshowable += usize::from(withheld.reason.notice().is_some());
+            notice = notice.or(withheld.reason.notice());
         }
         let withheld = rendered.withheld.len() - unshowable;
         let events = rendered.events.into_iter().map(|event| Arc::new(Print::new(event))).collect();
-        Self { rendition, view, first, events, withheld, unshowable, filtered: rendered.filtered }
+        let filtered = rendered.filtered;
+        Self { rendition, view, first, events, withheld, unshowable, notice, filtered }
     }
 }

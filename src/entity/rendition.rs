@@ -13,6 +13,7 @@ use crate::{
     binding::Cut,
     change::{ChangeEvent, Reshaping, View},
     envelope::{Body, Format},
+    json::JsonError,
 };
 use shown::Shown;
 
@@ -80,6 +81,20 @@ pub enum WithheldReason {
     /// It cannot be cut to what the reader may see, or cannot be written.
     #[error("it cannot be shown: {0}")]
     Unshowable(String),
+    /// Its envelope is longer than the operator allows; the bound is in bytes.
+    #[error("its envelope is longer than {0} bytes")]
+    TooLarge(usize),
+}
+
+impl WithheldReason {
+    /// What the reader is told. `None`: nothing, as the event may not be for it.
+    pub fn notice(&self) -> Option<&'static str> {
+        match self {
+            Self::Condition(_) | Self::Filter(_) | Self::Unowned => None,
+            Self::Unshowable(_) => Some("the event cannot be shown"),
+            Self::TooLarge(limit) => Some(JsonError::TooLarge(*limit).notice()),
+        }
+    }
 }
 
 impl PartialEq for Rendition {

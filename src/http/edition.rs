@@ -114,8 +114,8 @@ impl Edition {
         into.extend(owed.map(|print| Outgoing::Envelope(print.clone())));
         let ordinal = told.last.max(seen.unwrap_or_default());
         self.last = Some(Place { position: event.id().as_str().to_owned(), ordinal });
-        if told.unshowable > 0 && seen.is_none() {
-            let skipped = Skipped::unshowable(event, self.id(event.id()));
+        if let Some(notice) = told.notice.filter(|_| seen.is_none()) {
+            let skipped = Skipped::unsaid(event, notice, self.id(event.id()));
             into.push(Outgoing::Skipped(Arc::new(skipped)));
         }
         // What was kept of a change that was come back with has been counted before.

@@ -12,7 +12,6 @@ use crate::{
     change::{ChangeEvent, ClusterTime, PositionId, View},
     entity::Print,
     hub::{CloseReason, Item, Reset, Skipped, Status, Tail},
-    json::JsonError,
 };
 
 /// One message of a session. Transports decide how, and whether, it is said.
@@ -145,14 +144,6 @@ fn reset_data(reset: &Reset, recovery: &Recovery) -> Value {
         recover["links"] = links.into();
     }
     json!({ "reason": reset.reason, "message": reset.message, "recover": recover })
-}
-
-/// Why an event has no JSON text, for its readers.
-pub(crate) fn unsendable(error: JsonError) -> &'static str {
-    match error {
-        JsonError::TooLarge(_) => "the event is larger than the service delivers",
-        _ => "the event is malformed",
-    }
 }
 
 /// A moment as RFC 3339.

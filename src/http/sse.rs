@@ -15,10 +15,7 @@ use rand::Rng;
 use serde_json::json;
 use tokio_util::sync::ReusableBoxFuture;
 
-use super::{
-    outgoing::{Outgoing, unsendable},
-    session::Session,
-};
+use super::{outgoing::Outgoing, session::Session};
 use crate::change::{ChangeEvent, Dialect, Shape, View};
 
 /// How a client wants its events.
@@ -89,7 +86,7 @@ impl SseFormat {
             }
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                let reason = json!({ "reason": unsendable(error) }).to_string();
+                let reason = json!({ "reason": error.notice() }).to_string();
                 let id = event.id().as_str();
                 put(out, &["id: ", id, "\nevent: skipped\ndata: ", &reason, "\n\n"]);
                 false

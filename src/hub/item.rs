@@ -100,9 +100,9 @@ fn reason(code: Option<i32>) -> String {
 }
 
 impl Skipped {
-    /// The notice of an event that was read and cannot be shown.
-    pub fn unshowable(event: &ChangeEvent, id: PositionId) -> Self {
-        let reason = "the event cannot be shown".to_owned();
+    /// The notice of an event that was read and cannot be told.
+    pub fn unsaid(event: &ChangeEvent, reason: &str, id: PositionId) -> Self {
+        let reason = reason.to_owned();
         Self { reason, event: event.raw().to_owned(), token: event.token().clone(), id }
     }
 

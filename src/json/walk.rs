@@ -23,6 +23,16 @@ pub enum JsonError {
     TooLarge(usize),
 }
 
+impl JsonError {
+    /// What readers are told of an event that has no JSON text.
+    pub fn notice(self) -> &'static str {
+        match self {
+            Self::TooLarge(_) => "the event is larger than the service delivers",
+            _ => "the event is malformed",
+        }
+    }
+}
+
 /// The elements of one document or array; ends after the first error.
 pub(super) struct Elements<'a> {
     rest: Bytes<'a>,

@@ -71,7 +71,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "streams.max_event",
         Kind::Size { min: 1024 },
-        "Largest event as JSON text; a larger one is reported as `skipped`.",
+        "Largest event as JSON text, or envelope; a larger one is reported as `skipped`.",
     )
     .default("48MiB"),
     Key::new(

@@ -19,6 +19,8 @@ pub(super) struct Shown<'a> {
     rendition: &'a Rendition,
     publication: &'a Publication,
     position: &'a str,
+    /// Most bytes of an envelope.
+    largest: usize,
     tenant: Option<String>,
     user: Option<String>,
     payload: Option<RawDocumentBuf>,
@@ -47,6 +49,7 @@ impl<'a> Shown<'a> {
             rendition,
             publication,
             position: event.id().as_str(),
+            largest: event.largest(),
             tenant: name(&entity.tenant),
             user: name(&entity.user),
             payload: payload.map(Cow::into_owned),
@@ -79,7 +82,9 @@ impl<'a> Shown<'a> {
             return Ok(None);
         }
         let event = self.envelope(declared, published, data);
-        event.map(Some).map_err(|error| WithheldReason::Unshowable(error.to_string()))
+        let event = event.map_err(|error| WithheldReason::Unshowable(error.to_string()))?;
+        let fits = event.body.bytes().len() <= self.largest;
+        if fits { Ok(Some(event)) } else { Err(WithheldReason::TooLarge(self.largest)) }
     }
 
     /// The payload after the event's and the subscription's own choice of fields. The outer `None`:

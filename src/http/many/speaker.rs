@@ -9,7 +9,7 @@ use crate::{
     http::{
         joined::Joined,
         lifetime::{Lifetime, Tick},
-        outgoing::{Outgoing, unsendable},
+        outgoing::Outgoing,
         record::Record,
         session::Session,
         sse::{Speak, put, put_retry, shown},
@@ -215,7 +215,7 @@ impl Stream {
             }
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                let data = json!({ "reason": unsendable(error) });
+                let data = json!({ "reason": error.notice() });
                 put(out, &["id: ", id, "\n"]);
                 self.write_data(Some(event.id().as_str()), "skipped", &data, out);
                 false

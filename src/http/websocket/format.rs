@@ -11,10 +11,7 @@ use crate::{
     change::{ChangeEvent, Shape, View},
     entity::Print,
     envelope::Body,
-    http::{
-        outgoing::{Outgoing, unsendable},
-        sse::shown,
-    },
+    http::{outgoing::Outgoing, sse::shown},
     hub::CloseReason,
     json::JsonError,
 };
@@ -124,7 +121,7 @@ impl WsFormat {
             Ok(frame) => outbox.push_text(&[frame.preamble, frame.json, end]),
             Err(error) => {
                 warn(&error);
-                let data = json!({ "reason": unsendable(error) });
+                let data = json!({ "reason": error.notice() });
                 push_json(Some(event.id().as_str()), "skipped", &data, end, outbox);
                 return Queued::Unsayable;
             }

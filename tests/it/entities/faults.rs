@@ -188,6 +188,32 @@ async fn large_documents_arrive_whole() {
     }
 }
 
+/// An envelope beyond `streams.max_event` is reported in its place, which is a place to come back to.
+#[tokio::test]
+async fn an_envelope_beyond_the_bound_is_reported() {
+    let shop = Shop::with(ORDER, everything(), "streams: { max_event: 100KiB }").await;
+    let mut reader = shop.feed("ann", FEED).await;
+    let mut bare = shop.socket("ann", FEED, None).await;
+    let mut enveloped = shop.socket("ann", FEED, Some("tailwater.v1")).await;
+    assert_eq!(message(&mut enveloped).await["event"], "ready");
+    for (n, size) in [(1, 90_000), (2, 110_000), (3, 10)] {
+        shop.insert("orders", [doc! { "_id": n, "text": "x".repeat(size) }]).await;
+    }
+    assert_eq!(reader.subjects(1).await, ["1"]);
+    let skipped = reader.sse.event().await;
+    let told = json!({ "reason": "the event is larger than the service delivers" });
+    assert_eq!((skipped.is("skipped"), skipped.json()), (true, told.clone()));
+    assert_eq!(reader.subjects(1).await, ["3"]);
+    for expected in ["1", "3"] {
+        assert_eq!(bare.json().await["subject"], expected);
+    }
+    assert_eq!(message(&mut enveloped).await["data"]["subject"], "1");
+    let said = message(&mut enveloped).await;
+    assert_eq!((&said["event"], &said["data"]), (&json!("skipped"), &told));
+    let mut back = shop.resume("ann", FEED, &skipped.id.unwrap()).await;
+    assert_eq!(back.subjects(1).await, ["3"]);
+}
+
 /// An update whose document is gone before it is looked up has null data; where it cannot be told whose
 /// it is, nobody is shown it who is held to a tenant.
 #[tokio::test]
