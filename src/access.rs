@@ -32,6 +32,8 @@ mod variable;
 mod yaml;
 
 pub use self::authenticator::{Authenticator, Realms, StandIn, Standing};
+pub(crate) use self::cache::Memory;
+pub(crate) use self::guard::network;
 pub use self::hash::{HashError, MAX_COST, hash_password};
 pub use self::jwt::{JwtVerifier, SignError, sign_token};
 pub use self::origin::{CorsHeaders, Origins, is_preflight};

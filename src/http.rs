@@ -30,6 +30,7 @@ mod plans;
 mod reads;
 mod record;
 mod recover;
+pub mod refusals;
 mod request;
 pub mod rights;
 pub mod router;

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// What was found out, for a while. The memory is bounded: when it is full, the oldest goes.
 #[derive(Debug)]
-pub(super) struct Memory<K, V> {
+pub(crate) struct Memory<K, V> {
     ttl: Duration,
     capacity: usize,
     entries: HashMap<K, (V, Instant)>,
@@ -15,16 +15,16 @@ pub(super) struct Memory<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V> Memory<K, V> {
-    pub(super) fn new(ttl: Duration, capacity: usize) -> Self {
+    pub(crate) fn new(ttl: Duration, capacity: usize) -> Self {
         Self { ttl, capacity, entries: HashMap::new(), order: VecDeque::new() }
     }
 
-    pub(super) fn get(&self, key: &K, now: Instant) -> Option<&V> {
+    pub(crate) fn get(&self, key: &K, now: Instant) -> Option<&V> {
         self.entries.get(key).filter(|(_, end)| now < *end).map(|(value, _)| value)
     }
 
     /// Remembers for the full time from now on.
-    pub(super) fn insert(&mut self, key: K, value: V, now: Instant) {
+    pub(crate) fn insert(&mut self, key: K, value: V, now: Instant) {
         if self.capacity == 0 {
             return;
         }
@@ -37,11 +37,11 @@ impl<K: Hash + Eq + Clone, V> Memory<K, V> {
     }
 
     /// Takes a value out, to be changed and put back.
-    pub(super) fn take(&mut self, key: &K, now: Instant) -> Option<V> {
+    pub(crate) fn take(&mut self, key: &K, now: Instant) -> Option<V> {
         self.entries.remove(key).filter(|(_, end)| now < *end).map(|(value, _)| value)
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.order.clear();
     }

@@ -66,15 +66,19 @@ impl Guard {
 }
 
 impl Key {
-    /// Whoever has one IPv6 address has 2^64 of them.
     pub(super) fn address(ip: IpAddr) -> Self {
-        Self::Address(match ip.to_canonical() {
-            IpAddr::V6(v6) => {
-                let [a, b, c, d, ..] = v6.segments();
-                IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-            }
-            v4 => v4,
-        })
+        Self::Address(network(ip))
+    }
+}
+
+/// What one client has: whoever has one IPv6 address has 2^64 of them.
+pub(crate) fn network(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        v4 => v4,
     }
 }
 

@@ -11,6 +11,8 @@ pub struct LimitsConfig {
     pub per_principal: Option<usize>,
     /// Open connections of one client address; `None` sets no bound.
     pub per_address: Option<usize>,
+    /// Refused requests of one caller within a minute; `None` sets no bound.
+    pub refusals: Option<usize>,
     /// Streams on one multiplexed connection.
     pub streams_per_connection: usize,
     /// Time a client has to send its request head.
@@ -37,6 +39,7 @@ impl LimitsConfig {
             connections: settings.count("limits.connections"),
             per_principal: settings.optional_count("limits.per_principal"),
             per_address: settings.optional_count("limits.per_address"),
+            refusals: settings.optional_count("limits.refusals"),
             streams_per_connection: settings.count("limits.streams_per_connection"),
             header_timeout: settings.duration("limits.header_timeout"),
             inbound_message: settings.size("limits.inbound_message"),

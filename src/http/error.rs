@@ -34,7 +34,7 @@ pub(crate) enum ApiError {
     /// 429
     #[error("too many failed attempts")]
     TooManyAttempts(Duration),
-    /// 503 or 429: one connection too many.
+    /// 503 or 429: one connection, or refused request, too many.
     #[error("{}", too_many(*.0))]
     Capped(Cap),
     /// 403, with a reason that concerns the request alone.
@@ -85,7 +85,8 @@ impl ApiError {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::Denied | Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::TooManyAttempts(_) | Self::Capped(Cap::Principal | Cap::Address) => {
+            Self::TooManyAttempts(_)
+            | Self::Capped(Cap::Principal | Cap::Address | Cap::Refusals) => {
                 StatusCode::TOO_MANY_REQUESTS
             }
             Self::NotFound(_) | Self::NoMount => StatusCode::NOT_FOUND,
@@ -154,6 +155,7 @@ fn too_many(cap: Cap) -> &'static str {
     match cap {
         Cap::Principal => "too many open streams of one principal (limits.per_principal)",
         Cap::Address => "too many open connections of one address (limits.per_address)",
+        Cap::Refusals => "too many refused requests of one caller (limits.refusals)",
         Cap::Connections | Cap::Cursors | Cap::OwnCursors => {
             "the service has as many open connections as it may (limits.connections)"
         }

@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     extract::ConnectInfo,
-    http::{HeaderMap, header, request::Parts},
+    http::{Extensions, HeaderMap, header, request::Parts},
 };
 
 use super::{error::ApiError, server::Peer, target::Target};
@@ -18,23 +18,35 @@ use crate::{
 
 /// Reads the head of a request. The path that is judged here is the one that is routed by.
 pub(crate) fn read(parts: &Parts, proxies: &TrustedProxies) -> Result<RequestHead, ApiError> {
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
-    // A host may say it in axum's own way.
-    let connected = || parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
-    let peer = peer.or_else(connected);
-    let trusted = peer.is_some_and(|peer| proxies.contains(peer.ip()));
+    let trusted = peer(&parts.extensions).is_some_and(|peer| proxies.contains(peer.ip()));
     let raw = RawRequest {
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
         query: parts.uri.query().map(str::to_owned),
         headers: headers(parts),
-        remote: peer
-            .map(|peer| if trusted { forwarded(&parts.headers, peer, proxies) } else { peer }),
+        remote: client(&parts.headers, &parts.extensions, proxies),
         local: None,
         secure: trusted && said_to_be_secure(&parts.headers),
         protocol: format!("{:?}", parts.version),
     };
     Ok(RequestHead::new(raw, SystemTime::now())?)
+}
+
+/// Who sent a request: whoever is connected, or behind trusted proxies the client that they name.
+pub(super) fn client(
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    proxies: &TrustedProxies,
+) -> Option<SocketAddr> {
+    let peer = peer(extensions)?;
+    let trusted = proxies.contains(peer.ip());
+    Some(if trusted { forwarded(headers, peer, proxies) } else { peer })
+}
+
+/// Who is connected. A host may say it in axum's own way.
+fn peer(extensions: &Extensions) -> Option<SocketAddr> {
+    let connected = || extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
+    extensions.get::<Peer>().map(|peer| peer.0).or_else(connected)
 }
 
 /// Headers as text; what is not text is nothing that anybody is recognised by. HTTP/2 names the host

@@ -14,7 +14,7 @@ use super::{
     error::ApiError,
     explain, feeds, health, many, open,
     operator::{self, OwnListener},
-    reads,
+    reads, refusals,
     state::AppState,
     streams,
     target::{Target, host},
@@ -28,6 +28,7 @@ pub fn router(state: AppState) -> Router {
         .route("/_/ws", get(bare_socket::open))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
+        .layer(from_fn_with_state(state.clone(), refusals::slow_down))
         .layer(from_fn_with_state(state.0.caps.clone(), caps::turn_away))
         // Outermost, so that every answer has them, refusals included.
         .layer(from_fn_with_state(state.clone(), cors::answer))

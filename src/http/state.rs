@@ -6,7 +6,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     caps::Caps, documents::Documents, error::ApiError, gate::SharedGate, lifetime::Tempo,
-    rights::Rights, surface::Feeds, target::Target,
+    refusals::Refusals, rights::Rights, surface::Feeds, target::Target,
 };
 use crate::{binding::Namespace, catalog::Catalog, change::Dialect, config::Mounts, hub::Hub};
 
@@ -25,6 +25,8 @@ pub struct Shared {
     pub gate: SharedGate,
     /// How many may be connected.
     pub caps: Caps,
+    /// Who was refused lately.
+    pub refusals: Refusals,
     /// Open sessions, whose rights are looked at again when something changes.
     pub rights: Rights,
     /// The entity feeds, where any are declared.

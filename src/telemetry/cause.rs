@@ -48,6 +48,8 @@ pub enum Cap {
     Address,
     /// Open streams of a principal.
     Principal,
+    /// Refused requests of a caller.
+    Refusals,
     /// Cursors in all.
     Cursors,
     /// Cursors that serve one binding only.
@@ -56,8 +58,14 @@ pub enum Cap {
 
 impl Cap {
     /// Every cap.
-    pub const ALL: [Self; 5] =
-        [Self::Connections, Self::Address, Self::Principal, Self::Cursors, Self::OwnCursors];
+    pub const ALL: [Self; 6] = [
+        Self::Connections,
+        Self::Address,
+        Self::Principal,
+        Self::Refusals,
+        Self::Cursors,
+        Self::OwnCursors,
+    ];
 
     /// The word for it in metrics.
     pub fn as_str(self) -> &'static str {
@@ -65,6 +73,7 @@ impl Cap {
             Self::Connections => "connections",
             Self::Address => "address",
             Self::Principal => "principal",
+            Self::Refusals => "refusals",
             Self::Cursors => "cursors",
             Self::OwnCursors => "own_cursors",
         }

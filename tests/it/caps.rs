@@ -1,11 +1,17 @@
 //! How much one client may take from the others: connections and cursors.
 
 use bson::doc;
+use tokio_tungstenite::tungstenite::Error;
 
 use crate::{
-    operators::metric,
+    operators::{metric, series},
     support::{
-        TestApp, add_user, all, eventually, http, http::Answer, sse::Sse, websocket::Socket,
+        TestApp, add_user, all, eventually,
+        fail_point::FailPoints,
+        http::{self, Answer},
+        mongod::{fresh_database_of, private},
+        sse::Sse,
+        websocket::Socket,
     },
 };
 
@@ -145,6 +151,43 @@ async fn own_cursors_of_a_principal_are_capped() {
     let refused = app.with("GET", &other, &basic("ann")).await;
     check(&refused, 503, "streams.own_cursors.per_principal");
     let _bob = Sse::open(app.address, &other, &basic("bob")[..1]).await;
+}
+
+/// A client that comes again and again without a pause for what it may not have is soon told to wait, which
+/// costs MongoDB nothing. Another credential is another caller, and probes of health are answered.
+#[tokio::test]
+async fn refusals_of_a_caller_are_capped() {
+    let mongod = private().await;
+    let db = fresh_database_of(&mongod.uri()).await;
+    add_user(&db, "ann", "nobody", None).await;
+    add_user(&db, "bob", "admin", None).await;
+    let app = TestApp::guarded_at(&mongod.uri(), db, "limits: { refusals: 50 }").await;
+    let app = declared(app).await;
+    let path = app.path("c/all");
+    let _bob = Sse::open(app.address, &path, &basic("bob")[..1]).await;
+    let refused = async || {
+        let authorization = basic("ann")[0].1;
+        match Socket::as_user(app.address, &path, None, authorization).await {
+            Err(Error::Http(response)) => response.status().as_u16(),
+            other => panic!("{:?}", other.err()),
+        }
+    };
+    for _ in 0..50 {
+        assert_eq!(refused().await, 403);
+    }
+    let faults = FailPoints::of(&mongod.uri()).await;
+    let asked = async || faults.count("find").await + faults.count("aggregate").await;
+    let before = asked().await;
+    for _ in 0..200 {
+        assert_eq!(refused().await, 429);
+    }
+    assert_eq!(asked().await, before, "nothing was looked up");
+    check(&app.with("GET", &path, &basic("ann")).await, 429, "limits.refusals");
+    let page = app.as_user("bob", "GET", "/_/metrics").await.body;
+    assert_eq!(series(&page, "tailwater_refused_total{cap=\"refusals\"}"), Some(201.0));
+    let _again = Sse::open(app.address, &path, &basic("bob")[..1]).await;
+    assert_eq!(app.with("GET", "/_/health/live", &basic("ann")).await.status, 200);
+    mongod.stop().await.unwrap();
 }
 
 /// With administrators `ann` and `bob`.

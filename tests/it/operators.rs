@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 /// The value of a series, absent when there is none.
-fn series(page: &str, name: &str) -> Option<f64> {
+pub(crate) fn series(page: &str, name: &str) -> Option<f64> {
     let mut lines = page.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     lines.next().map(|value| value.parse().unwrap())
 }

@@ -75,6 +75,12 @@ pub(crate) const KEYS: &[Key] = &[
     )
     .default("off"),
     Key::new(
+        "limits.refusals",
+        Kind::Count { min: 1, max: 10_000_000, off: true },
+        "Requests of one caller (address and credential) answered `401` or `403` within a minute; what follows in it is answered `429`.",
+    )
+    .default("1000"),
+    Key::new(
         "limits.streams_per_connection",
         Kind::Count { min: 1, max: 10_000, off: false },
         "Streams that one multiplexed WebSocket or `/_/sse` connection may carry.",
