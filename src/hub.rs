@@ -13,6 +13,7 @@ pub mod item;
 mod limits;
 pub mod mailbox;
 mod origin;
+mod portion;
 pub mod registry;
 mod replay;
 mod replays;

@@ -13,9 +13,6 @@ use super::{
 };
 use crate::change::ResumeToken;
 
-/// Most items taken at once.
-const MOST_ITEMS: usize = 64;
-
 /// A member of one replay after another. Leaving is dropping it.
 #[derive(Debug)]
 pub struct CatchUp {
@@ -63,7 +60,7 @@ impl CatchUp {
                 return up_with;
             }
             let before = self.newest.clone();
-            match self.replay.take(self.id, MOST_ITEMS, &mut self.newest, into) {
+            match self.replay.take(self.id, &mut self.newest, into) {
                 Found::Items => return Caught::Items,
                 // It has moved on without an item, perhaps far enough.
                 Found::Nothing | Found::Over(_) if self.newest != before => {}

@@ -240,10 +240,16 @@ impl Feed {
         state.readers.insert(id, mailbox.clone());
     }
 
-    /// Copies items from a number on.
-    pub(super) fn read(&self, from: u64, most: usize, into: &mut Vec<(u64, Item)>) -> Read {
+    /// Whether the item with this number is the next one to come.
+    pub(super) fn is_head(&self, number: u64) -> bool {
         let state = self.lock();
-        let Some(items) = state.history.read(from, most) else { return Read::Gone };
+        state.history.head() == number && state.ended.is_none()
+    }
+
+    /// Copies items from a number on.
+    pub(super) fn read(&self, from: u64, into: &mut Vec<(u64, Item)>) -> Read {
+        let state = self.lock();
+        let Some(items) = state.history.read(from) else { return Read::Gone };
         let before = into.len();
         into.extend(items.map(|(number, item)| (number, item.clone())));
         match state.ended {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Item;
+use super::{Item, portion::portion};
 use crate::change::{PositionId, ResumeToken};
 
 /// Bounds of a history. When either is reached the oldest items go.
@@ -62,13 +62,10 @@ impl History {
         number
     }
 
-    /// Items from a number on, up to `most`. `None`: some of them are gone.
-    pub(super) fn read(
-        &self,
-        from: u64,
-        most: usize,
-    ) -> Option<impl Iterator<Item = (u64, &Item)>> {
+    /// Items from a number on, as many as are handed over at once. `None`: some of them are gone.
+    pub(super) fn read(&self, from: u64) -> Option<impl Iterator<Item = (u64, &Item)>> {
         let start = usize::try_from(from.checked_sub(self.first)?).ok()?;
+        let most = portion(self.items.iter().skip(start));
         let items = self.items.iter().enumerate().skip(start).take(most);
         Some(items.map(|(index, item)| (self.first + index as u64, item)))
     }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::{CloseReason, Item};
+use super::{CloseReason, Item, portion::portion};
 
 /// Names a subscriber within a process.
 pub type SubscriberId = u64;
@@ -86,12 +86,12 @@ impl Mailbox {
         self.wake.notified().await;
     }
 
-    pub(super) fn take(&self, most: usize, into: &mut Vec<(u64, Item)>) -> Found {
+    pub(super) fn take(&self, into: &mut Vec<(u64, Item)>) -> Found {
         let mut state = self.lock();
         if let Some(reason) = state.close {
             return Found::Closed(reason);
         }
-        let count = state.items.len().min(most);
+        let count = portion(state.items.iter().map(|(_, item)| item));
         if count > 0 {
             let taken = state.items.drain(..count);
             let before = into.len();

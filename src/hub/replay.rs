@@ -133,12 +133,11 @@ impl Replay {
     pub(super) fn take(
         &self,
         id: SubscriberId,
-        most: usize,
         newest: &mut Option<ResumeToken>,
         into: &mut Vec<(u64, Item)>,
     ) -> Found {
         let mut state = self.lock();
-        let found = state.take(id, most, newest, into);
+        let found = state.take(id, newest, into);
         drop(state);
         if found == Found::Items {
             self.moved.notify_one();
@@ -280,7 +279,6 @@ impl State {
     fn take(
         &mut self,
         id: SubscriberId,
-        most: usize,
         newest: &mut Option<ResumeToken>,
         into: &mut Vec<(u64, Item)>,
     ) -> Found {
@@ -293,7 +291,7 @@ impl State {
             Place::Out(end) => return Found::Over(end),
             Place::At(next) => next,
         };
-        let Some(items) = self.window.read(next, most) else {
+        let Some(items) = self.window.read(next) else {
             member.place = Place::Out(End::Round);
             return Found::Over(End::Round);
         };

@@ -36,9 +36,6 @@ pub enum Resume {
     Token(ResumeToken),
 }
 
-/// Most items handed over at once: what one write carries.
-const MOST_ITEMS: usize = 64;
-
 /// A client's place in a feed. Leaving is dropping it.
 #[derive(Debug)]
 pub struct Subscription {
@@ -234,7 +231,7 @@ impl Subscription {
     pub fn heartbeat(&mut self) -> PositionId {
         let up_to_date = match self.phase {
             Phase::Snapshot(..) | Phase::CatchingUp(_) => false,
-            Phase::Reading(next) => self.feed.read(next, 1, &mut Vec::new()) == Read::AtHead,
+            Phase::Reading(next) => self.feed.is_head(next),
             Phase::Routed => self.mailbox.is_empty(),
         };
         // An item published between the look and here makes the tail newer than what was given, so
@@ -248,7 +245,7 @@ impl Subscription {
     fn refresh(&mut self) {
         let tail = self.feed.tail();
         let still = match self.phase {
-            Phase::Reading(next) => self.feed.read(next, 1, &mut Vec::new()) == Read::AtHead,
+            Phase::Reading(next) => self.feed.is_head(next),
             _ => self.mailbox.is_empty(),
         };
         if still && tail.time > self.last.time {
@@ -258,7 +255,7 @@ impl Subscription {
 
     /// One step of reading the history; waits at its head.
     async fn read(&mut self, next: u64) -> Option<CloseReason> {
-        match self.feed.read(next, MOST_ITEMS, &mut self.taken) {
+        match self.feed.read(next, &mut self.taken) {
             Read::Items => {
                 let after = self.taken.last().map_or(next, |(number, _)| number + 1);
                 self.phase = Phase::Reading(after);
@@ -287,7 +284,7 @@ impl Subscription {
     async fn collect(&mut self) -> Option<CloseReason> {
         // Asked before looking: what was brought before the end is still to be taken.
         let ended = self.feed.ended();
-        match self.mailbox.take(MOST_ITEMS, &mut self.taken) {
+        match self.mailbox.take(&mut self.taken) {
             Found::Items => None,
             Found::Closed(reason) => Some(reason),
             Found::Overrun(from) => {

@@ -62,6 +62,7 @@ mod rolling;
 mod security;
 mod serving;
 mod snapshots;
+mod stalled_memory;
 mod streams;
 mod subscribe_race;
 mod support;

@@ -41,6 +41,22 @@ async fn the_head_and_the_first_frame_are_those_of_the_contract() {
     assert!((500..=6000).contains(&retry));
 }
 
+/// Clients that lost their connection together are told different waits: 550 of them come back at an even rate,
+/// over more than five seconds.
+#[tokio::test]
+async fn waits_before_coming_back_are_spread() {
+    let app = TestApp::start().await;
+    app.declare("c", vec![all()]).await;
+    let mut histogram = [0; 11];
+    for _ in 0..550 {
+        let ready = app.sse("c/all").await.ready;
+        let wait: usize = ready.retry.unwrap().parse().unwrap();
+        histogram[(wait - 500).min(5_499) / 500] += 1;
+    }
+    // 50 are expected in each; 20 are more than four standard deviations off.
+    assert!(histogram.iter().all(|count| (20..=80).contains(count)), "{histogram:?}");
+}
+
 /// Updates, replaces and deletes keep their kind, and what was removed is named.
 #[tokio::test]
 async fn every_kind_of_write_keeps_its_kind() {

@@ -21,9 +21,15 @@ pub(crate) struct Service {
 impl Service {
     /// Starts it on a free port and waits for its ready line.
     pub(crate) async fn start(uri: &str) -> Self {
+        Self::with(uri, &[]).await
+    }
+
+    /// The same, with settings by the names of their variables.
+    pub(crate) async fn with(uri: &str, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
         command.args(["serve", "--insecure-no-auth", "--listen", "127.0.0.1:0"]);
         command.args(["--mongodb-uri", uri]).env_remove("RUST_LOG");
+        command.envs(settings.iter().copied());
         command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -42,6 +48,14 @@ impl Service {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The memory that it has in use, bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap()));
+        let status = status.unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Tells it to end, waits until it has, and gives everything that it logged.
