@@ -4,7 +4,7 @@ use bson::RawDocumentBuf;
 
 use super::{Cut, PlanError, Scope};
 use crate::{
-    definition::{Bound, NotifyWhen, ResolvedStage, StreamDef},
+    definition::{NotifyWhen, ResolvedStage, StreamDef},
     query::{Filter, ParseOptions, Projection},
 };
 
@@ -19,7 +19,7 @@ pub(super) fn check(
     if cut.is_none() && scope.read_filter.is_none() && scope.secrets.is_empty() {
         return Ok(());
     }
-    for stage in stages.iter().filter(|stage| stage.bound_by == Bound::Client) {
+    for stage in stages.iter().filter(|stage| stage.asks) {
         for path in asked(stage)? {
             judge(&path, cut, scope)?;
         }

@@ -20,6 +20,8 @@ pub struct ResolvedStage {
     pub stage: Document,
     /// Would other variables have made another stage?
     pub bound_by: Bound,
+    /// Whether the client's variables, or the paging of its request, are among them.
+    pub asks: bool,
 }
 
 /// Whose values a stage depends on. A stage that depends on both counts as the caller's.
@@ -92,18 +94,28 @@ pub(crate) fn bind_stages(
 struct Filling<'a> {
     variables: &'a Variables,
     bound_by: Bound,
+    asks: bool,
 }
 
 impl<'a> Filling<'a> {
     /// The choice between the branches of an optional stage depends on its condition already.
     fn of(template: &StageTemplate, variables: &'a Variables) -> Self {
-        let condition = template.condition().iter().map(|name| Bound::by(name));
-        Self { variables, bound_by: condition.max().unwrap_or(Bound::Nothing) }
+        let mut filling = Self { variables, bound_by: Bound::Nothing, asks: false };
+        template.condition().iter().for_each(|name| filling.depend_on(name));
+        filling
+    }
+
+    fn depend_on(&mut self, name: &str) {
+        let bound = Bound::by(name);
+        self.bound_by = self.bound_by.max(bound);
+        self.asks |= bound == Bound::Client;
     }
 
     fn stage(mut self, chosen: &Document, index: usize) -> Result<ResolvedStage, BindError> {
         match self.fill_document(chosen, Place::Pipeline)? {
-            Bson::Document(stage) => Ok(ResolvedStage { stage, bound_by: self.bound_by }),
+            Bson::Document(stage) => {
+                Ok(ResolvedStage { stage, bound_by: self.bound_by, asks: self.asks })
+            }
             _ => Err(BindError::Invalid {
                 location: format!("pipeline[{index}]"),
                 reason: "the variable that stands for the stage must hold a document".to_owned(),
@@ -134,7 +146,7 @@ impl<'a> Filling<'a> {
     }
 
     fn value_of(&mut self, var: &VarRef, place: Place) -> Result<Bson, BindError> {
-        self.bound_by = self.bound_by.max(Bound::by(&var.name));
+        self.depend_on(&var.name);
         match data_of(&var.name, self.variables)? {
             Some(found) => Ok(quoted(found.value(), place)),
             // A default is the definition's own text: it may be an expression.
