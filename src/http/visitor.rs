@@ -1,8 +1,10 @@
 //! A caller on a connection that carries streams which are named inside it.
 
+use std::borrow::Cow;
+
 use axum::http::{Uri, request::Parts};
 use bson::Bson;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     caps::Seat,
@@ -92,7 +94,7 @@ impl Visitor {
         state.guard_settings(&target)?;
         let head = self
             .head
-            .for_target(uri.path(), uri.query())?
+            .for_target(uri.path(), judged(uri.query(), vars).as_deref())?
             .with_resource(head::resource_of(&target));
         if self.is_bound_elsewhere(&head) {
             return Err(ApiError::Denied);
@@ -124,6 +126,16 @@ impl Visitor {
         let path = self.head.path();
         by_ticket && !tickets::SHARED.contains(&path) && path != head.path()
     }
+}
+
+/// The query that permissions are asked about: variables that come beside it are those that would be its
+/// `avars`.
+fn judged<'a>(query: Option<&'a str>, vars: Option<&Bson>) -> Option<Cow<'a, str>> {
+    let Some(vars) = vars else { return query.map(Cow::Borrowed) };
+    let vars = vars.clone().into_relaxed_extjson().to_string();
+    let avars = utf8_percent_encode(&vars, NON_ALPHANUMERIC);
+    let before = query.filter(|query| !query.is_empty()).map(|query| format!("{query}&"));
+    Some(Cow::Owned(format!("{}avars={avars}", before.unwrap_or_default())))
 }
 
 impl StreamPath {
@@ -160,6 +172,16 @@ mod tests {
         check(r#"/d/c/_streams/u?avars={"a": 1}"#, "/d/c/_streams/u", Some("avars={%22a%22:%201}"));
         check("/d/c/_streams/u?x=a#b", "/d/c/_streams/u", Some("x=a%23b"));
         check("/d/caf\u{e9}/_streams/u", "/d/caf%C3%A9/_streams/u", None);
+    }
+
+    #[test]
+    fn variables_beside_a_query_are_judged_as_part_of_it() {
+        let vars = bson::bson!({ "a&b": "x y" });
+        let encoded = "avars=%7B%22a%26b%22%3A%22x%20y%22%7D";
+        assert_eq!(judged(Some("q=1"), None).as_deref(), Some("q=1"));
+        assert_eq!(judged(None, None), None);
+        assert_eq!(judged(None, Some(&vars)).as_deref(), Some(encoded));
+        assert_eq!(judged(Some("q=1"), Some(&vars)), Some(format!("q=1&{encoded}").into()));
     }
 
     #[test]

@@ -98,6 +98,50 @@ async fn each_path_has_its_own_permission() {
     assert_eq!(Socket::refused(app.address, "/_/ws").await.0, 401);
 }
 
+/// What a permission says of parameters holds for variables in a message as for `avars` in the path.
+#[tokio::test]
+async fn variables_of_a_message_are_judged_as_parameters() {
+    let app = guarded().await;
+    let by_t =
+        doc! { "uri": "t", "stages": [], "notify_when": { "fullDocument::t": { "$var": "t" } } };
+    app.declare("d", vec![by_t]).await;
+    let predicate = format!(
+        "path-prefix('{}') and qparams-whitelist(t) and equals(%{{q,t}}, 'acme')",
+        app.coll_path("d")
+    );
+    let permission = doc! { "_id": "d", "roles": ["user"], "predicate": predicate, "priority": 1 };
+    app.db.collection("acl").insert_one(permission).await.unwrap();
+    let path = |query: &str| app.path(&format!("d/t{query}"));
+    let get = async |query: &str| {
+        let headers = [("authorization", basic()), ("accept", "text/event-stream".to_owned())];
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        http::begin(app.address, "GET", &path(query), &headers, "").await.status().as_u16()
+    };
+    eventually("the permission is seen", async || get("?t=acme").await == 200).await;
+    assert_eq!(get("?t=other").await, 403);
+    assert_eq!(get("?t=acme&avars=%7B%22t%22:%22other%22%7D").await, 403);
+    let mut socket = socket(&app, "/_/ws").await;
+    for ((query, vars, opens), row) in [
+        ("?t=acme", None, true),
+        ("?t=other", None, false),
+        ("?t=acme", Some(json!({ "t": "other" })), false),
+        ("", Some(json!({ "t": "acme" })), false),
+    ]
+    .into_iter()
+    .zip(1..)
+    {
+        let mut subscribe = json!({ "path": path(query) });
+        subscribe.as_object_mut().unwrap().extend(vars.map(|vars| ("vars".to_owned(), vars)));
+        let message = json!({ "subscribe": subscribe, "ref": row });
+        socket.send(Message::text(message.to_string())).await;
+        let answer = socket.json().await;
+        match opens {
+            true => assert_eq!(answer["event"], "ready", "{message}"),
+            false => assert_eq!(answer["data"]["status"], 403, "{message}: {answer}"),
+        }
+    }
+}
+
 /// Rights are evaluated for each subscription as they are then; when they change, only the streams that
 /// they concern end.
 #[tokio::test]
