@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod error;
+mod known;
 mod large;
 pub mod mongo;
 pub mod open;
@@ -19,6 +20,7 @@ use std::fmt;
 pub use batch::{Batch, SourceEvent};
 pub use error::{Fault, SourceError};
 use futures_util::future::BoxFuture;
+pub use known::Known;
 pub use mongo::MongoSource;
 pub use open::{Open, Start, Window};
 pub use reader::{EndReason, Reader, Signal};

@@ -16,18 +16,23 @@ const TIMESTAMP_PREFIX: &str = "82";
 /// The type byte and the eight bytes of the timestamp, two digits a byte.
 const TIME_DIGITS: usize = 18;
 
-/// Longest `_data` accepted from outside. A document key of 1 KB gives about 2,500 digits.
+/// Longest `_data` accepted from outside. A document key of 1 KB gives about 2,500 digits; MongoDB's own word
+/// has no bound but that of a document.
 const MAX_DIGITS: usize = 16 * 1024;
 
 impl ResumeToken {
     /// Reads `{_data: "<hex>"}`, the form of an event's `_id` and of a batch's token.
     pub fn from_document(document: &RawDocument) -> Option<Self> {
-        Self::from_hex(document.get_str("_data").ok()?)
+        Self::read(document.get_str("_data").ok()?)
     }
 
-    /// Accepts hexadecimal text that starts as a token does.
+    /// Accepts hexadecimal text that starts as a token does, from anybody.
     pub fn from_hex(text: &str) -> Option<Self> {
-        let well_formed = (TIME_DIGITS..=MAX_DIGITS).contains(&text.len())
+        if text.len() <= MAX_DIGITS { Self::read(text) } else { None }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let well_formed = text.len() >= TIME_DIGITS
             && text.starts_with(TIMESTAMP_PREFIX)
             && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         well_formed.then(|| Self(text.into()))

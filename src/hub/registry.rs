@@ -31,7 +31,7 @@ use super::{
 use crate::{
     binding::{CursorSpec, Selection},
     change::{PositionKey, ResumeToken},
-    source::{ChangeSource, Reader, SourceError},
+    source::{ChangeSource, Known, Reader, SourceError},
     telemetry::{Cap, Cause, CursorMeter, Telemetry},
 };
 
@@ -242,8 +242,9 @@ impl Hub {
         };
         let cursor = self.0.telemetry.cursor(spec.namespace.to_string(), slot.owner.is_some());
         let feed = Arc::new(self.feed(spec, reader.newest().clone(), key, cursor.meter().clone()));
-        let signals = spawn_reader(reader, permit, &self.0.tasks);
-        announce.send_replace(Some(Ok(self.replays(spec, feed.clone()))));
+        let known = Known::default();
+        let signals = spawn_reader(reader.knowing(known.clone()), permit, &self.0.tasks);
+        announce.send_replace(Some(Ok(self.replays(spec, feed.clone(), known))));
         let fanout = Fanout {
             feed,
             linger: self.0.limits.linger,
@@ -310,12 +311,13 @@ impl Hub {
         }
     }
 
-    fn replays(&self, spec: &Arc<CursorSpec>, feed: Arc<Feed>) -> Arc<Replays> {
+    fn replays(&self, spec: &Arc<CursorSpec>, feed: Arc<Feed>, known: Known) -> Arc<Replays> {
         let HubLimits { history, catch_ups, .. } = self.0.limits;
         Arc::new(Replays {
             source: self.0.source.clone(),
             spec: spec.clone(),
             feed,
+            known,
             turns: self.0.catch_ups.clone(),
             window: HistoryLimits { bytes: history.bytes / catch_ups, ..history },
             closing: self.0.closing.clone(),

@@ -21,7 +21,11 @@ use super::{
     origin::Origin,
     replay::Replay,
 };
-use crate::{binding::CursorSpec, source::ChangeSource, telemetry::Telemetry};
+use crate::{
+    binding::CursorSpec,
+    source::{ChangeSource, Known},
+    telemetry::Telemetry,
+};
 
 /// A replay starts once nobody has come for this long …
 const QUIET: Duration = Duration::from_millis(20);
@@ -38,6 +42,8 @@ pub(super) struct Replays {
     pub(super) source: Arc<dyn ChangeSource>,
     pub(super) spec: Arc<CursorSpec>,
     pub(super) feed: Arc<Feed>,
+    /// Failing events, found by whoever reads the cursor.
+    pub(super) known: Known,
     /// One permit for each catch-up cursor of the process.
     pub(super) turns: Arc<Semaphore>,
     /// What one replay holds in memory.

@@ -18,9 +18,6 @@ pub struct Poison {
     pub error: SourceError,
 }
 
-/// Batches looked through for candidates before the search gives up.
-const BATCHES: usize = 16;
-
 /// Looks for the first event after `after` on which the pipeline fails. `None`: it fails on no event
 /// that there is, so the fault lies elsewhere.
 pub(super) async fn find(
@@ -33,13 +30,17 @@ pub(super) async fn find(
     let mut plain = CursorSpec::bare(spec.namespace.clone());
     plain.expanded_events = spec.expanded_events;
     let mut candidates = source.open(&plain, &Open::after(after)).await?;
-    for _ in 0..BATCHES {
-        let Some(batch) = candidates.next().await? else { return Ok(None) };
-        if let Some(poison) = search(source, spec, after, &batch.events).await? {
+    // What was found sound is not run again, however many events the pipeline rejects.
+    let mut after = after.clone();
+    while let Some(batch) = candidates.next().await? {
+        if let Some(poison) = search(source, spec, &after, &batch.events).await? {
             return Ok(Some(poison));
         }
         if batch.has_finished(now) {
             break;
+        }
+        if let Some(last) = batch.events.last() {
+            after = last.token.clone();
         }
     }
     Ok(None)

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Batch, ChangeCursor, ChangeSource, Fault, Open, SourceError, SourceEvent, Start, large,
+    Batch, ChangeCursor, ChangeSource, Fault, Known, Open, SourceError, SourceEvent, Start, large,
     poison::{self, Poison},
 };
 use crate::{
@@ -58,6 +58,8 @@ pub struct Reader {
     signals: VecDeque<(Signal, Option<ResumeToken>)>,
     /// The first event beyond `newest` on which a stage fails: the cursor reads up to it.
     poison: Option<Poison>,
+    /// What was found before, here or by others who read the same.
+    known: Known,
     /// That event after all, when it was only too large to come as it is.
     whole: Option<SourceEvent>,
     degraded: bool,
@@ -103,6 +105,7 @@ impl Reader {
             newest,
             signals: VecDeque::new(),
             poison: None,
+            known: Known::default(),
             whole: None,
             degraded: false,
             answered: Instant::now(),
@@ -110,6 +113,17 @@ impl Reader {
             backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(15)),
             cancelled,
         })
+    }
+
+    /// Shares with others what is found on the way.
+    #[must_use]
+    pub fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
+    }
+
+    /// Whether it reads what comes: it is neither on its way to a failing event nor without a cursor.
+    pub fn is_steady(&self) -> bool {
+        self.poison.is_none() && self.cursor.is_some()
     }
 
     /// Everything up to this token was handed out or lies before the start.
@@ -252,7 +266,7 @@ impl Reader {
 
     /// A stage failed, presumably on one event: that one is left out, its siblings are not.
     async fn step_over(&mut self, error: SourceError, opening: bool) {
-        match poison::find(self.source.as_ref(), &self.spec, &self.newest).await {
+        match self.find_poison().await {
             Ok(Some(poison)) => match large::whole(self.source.as_ref(), &self.spec, &poison).await
             {
                 Ok(whole) => {
@@ -265,6 +279,18 @@ impl Reader {
             Ok(None) => self.degrade(error),
             Err(unreachable) => self.degrade(unreachable),
         }
+    }
+
+    /// One that is known is taken to be it; when reading up to that fails, there is an earlier one.
+    async fn find_poison(&mut self) -> Result<Option<Poison>, SourceError> {
+        if self.poison.is_none()
+            && let Some(known) = self.known.after(&self.newest)
+        {
+            return Ok(Some(known));
+        }
+        let found = poison::find(self.source.as_ref(), &self.spec, &self.newest).await?;
+        found.iter().for_each(|poison| self.known.add(poison));
+        Ok(found)
     }
 }
 

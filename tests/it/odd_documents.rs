@@ -278,6 +278,25 @@ async fn any_id_makes_a_short_and_safe_event_id() {
     }
 }
 
+/// MongoDB's token spells the `_id`, whatever its size: the event is a place like any other, in memory and
+/// on a replica that has to find it.
+#[tokio::test]
+async fn a_large_id_is_no_obstacle() {
+    let app = started().await;
+    let replica = app.replica("").await;
+    for size in [9_000, 300_000, 2_000_000] {
+        let mut sse = app.sse("c/all").await;
+        app.coll("c").insert_one(doc! { "_id": "x".repeat(size) }).await.unwrap();
+        let id = sse.event().await.id.unwrap();
+        assert_eq!(id.len(), 44, "{size}");
+        app.coll("c").insert_one(doc! { "_id": size as i64 }).await.unwrap();
+        for app in [&app, &replica] {
+            let mut back = app.resume("c/all", &id).await;
+            assert_eq!(back.change().await["documentKey"]["_id"], size);
+        }
+    }
+}
+
 /// What a client sends never reaches a frame: an id with line ends is no id, and is not echoed.
 #[tokio::test]
 async fn a_forged_id_is_never_echoed() {

@@ -79,7 +79,7 @@ impl<'a> Round<'a> {
             match Reader::open(source, spec, Some(open), self.cancelled.clone()).await {
                 Ok(reader) => {
                     replay.begin(start);
-                    return Ok(Some(reader));
+                    return Ok(Some(reader.knowing(self.replays.known.clone())));
                 }
                 Err(error) if error.fault == Fault::Lost => self.turn_out_lost().await?,
                 Err(error) => return Err(error),
@@ -139,7 +139,7 @@ impl<'a> Round<'a> {
             let items = match reader.next().await {
                 Signal::Batch(batch) => {
                     self.replays.telemetry.read(batch.events.len());
-                    if batch.events.is_empty() {
+                    if batch.events.is_empty() && reader.is_steady() {
                         // All is read: whoever is still here takes its time.
                         self.replay.charge(asked.elapsed(), taken, true);
                     }

@@ -129,6 +129,38 @@ async fn a_reader_opens_in_front_of_a_failing_event() {
     assert_eq!(refused.fault, Fault::Rejected);
 }
 
+/// A failing event that one reader has found costs the next one no search; one that comes before it is
+/// found all the same.
+#[tokio::test(start_paused = true)]
+async fn what_one_reader_found_the_next_one_knows() {
+    let (source, known) = (Scripted::default(), Known::default());
+    source.insert(0);
+    let start = Open::after(&source.token(0));
+    source.insert(1);
+    source.poison(2);
+    source.insert(3);
+    let mut openings = Vec::new();
+    for _ in 0..2 {
+        let reader = open_at(&source, true, Some(start.clone())).await.unwrap();
+        let (mut reader, before) = (reader.knowing(known.clone()), source.openings());
+        assert_eq!(said_until(&mut reader, "3").await, ["1", "skipped", "3"]);
+        openings.push(source.openings() - before);
+    }
+    assert!(openings[1] < openings[0], "{openings:?}");
+    assert_eq!(openings[1], 3, "the one that fails, up to it, and after it");
+
+    let (source, known) = (Scripted::default(), Known::default());
+    for n in 0..6 {
+        if n == 2 || n == 4 { source.poison(n) } else { source.insert(n) }
+    }
+    let after = Open::after(&source.token(3));
+    let mut first = open_at(&source, true, Some(after)).await.unwrap().knowing(known.clone());
+    assert_eq!(said_until(&mut first, "5").await, ["skipped", "5"]);
+    let start = Open::after(&source.token(0));
+    let mut second = open_at(&source, true, Some(start)).await.unwrap().knowing(known);
+    assert_eq!(said_until(&mut second, "5").await, ["1", "skipped", "3", "skipped", "5"]);
+}
+
 /// A dead position that stays dead while the server is away is told once.
 #[tokio::test(start_paused = true)]
 async fn a_lost_position_is_told_once() {

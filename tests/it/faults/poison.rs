@@ -72,6 +72,30 @@ async fn only_the_failing_event_is_left_out() {
     set.stop().await;
 }
 
+/// A client comes back over many events that its stream rejects to one on which a stage fails: it is told,
+/// and goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_event_is_found_behind_many_others() {
+    let mut rare = dividing();
+    let divide = rare.get_array("stages").unwrap()[0].clone();
+    rare.insert("uri", "rare");
+    rare.insert("stages", [doc! { "$match": { "fullDocument::rare": true } }.into(), divide]);
+    let set = Faulty::start(vec![rare]).await;
+    let start = set.app.sse("c/rare").await.last_id;
+    // More than the history holds.
+    for first in [0, 10_000, 20_000] {
+        let common = (first..first + 10_000).map(|n| doc! { "_id": n as i64, "n": 1 });
+        set.app.coll("c").insert_many(common).await.unwrap();
+    }
+    let rare =
+        [(30_000_i64, 0), (30_001, 1)].map(|(id, n)| doc! { "_id": id, "n": n, "rare": true });
+    set.app.coll("c").insert_many(rare).await.unwrap();
+    let replica = super::TestApp::at(&set.mongod.uri(), set.app.db.clone(), "").await;
+    let mut back = replica.resume("c/rare", &start).await;
+    assert_eq!(heard(&mut back, 30_001).await, ["skipped", "30001"]);
+    set.stop().await;
+}
+
 /// Whoever comes back with the id of a notice is not told again: from memory, and from a cold replica.
 #[tokio::test]
 async fn a_notice_is_a_place_to_come_back_to() {
