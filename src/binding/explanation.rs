@@ -94,6 +94,12 @@ impl Explanation {
         if scope.read_filter.is_none() {
             return;
         }
+        if scope.shows_nothing() {
+            self.warnings.push(
+                "nothing is shown: the permission's readFilter asks for a value that the caller has not"
+                    .to_owned(),
+            );
+        }
         if definition.full_document_before_change == FullDocumentBeforeChange::Off {
             self.warnings.push("deletes will be withheld: no pre-images".to_owned());
         }

@@ -1,6 +1,6 @@
 //! What a permission says of a caller's view, with the caller's values in place.
 
-use bson::Document;
+use bson::{Document, doc};
 
 use super::Secrets;
 
@@ -13,4 +13,16 @@ pub struct Scope {
     pub project_response: Option<Document>,
     /// Fields that nobody may read, whatever the permission says.
     pub secrets: Secrets,
+}
+
+impl Scope {
+    /// The filter that no document passes.
+    pub fn nothing() -> Document {
+        doc! { "_id": { "$in": [] } }
+    }
+
+    /// Whether no document is shown.
+    pub fn shows_nothing(&self) -> bool {
+        self.read_filter.as_ref() == Some(&Self::nothing())
+    }
 }

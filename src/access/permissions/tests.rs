@@ -241,7 +241,7 @@ fn a_broken_section_denies_what_the_permission_matches() {
 
 #[test]
 fn a_value_that_is_missing_is_an_answer_of_its_own() {
-    let own = doc! { "_id": "own", "roles": ["reader", "$unauthenticated"], "predicate": "true", "mongo": { "readFilter": { "owner": "@user._id" } } };
+    let own = doc! { "_id": "own", "roles": ["reader", "$unauthenticated"], "predicate": "true", "mongo": { "readFilter": { "owner": { "$ne": "@user._id" } } } };
     let listed = permissions(&[own]);
     let source = BindError::Unresolved("@user._id".into());
     let unbound = Decision::Deny(Denial::Unbound { permission: "own".into(), source });

@@ -2,9 +2,12 @@ use bson::{Bson, Document, doc};
 
 use super::operators::negates;
 use super::{Clause, Condition, Filter, ListTemplate, Operand, Template};
-use crate::access::variable::{Scope, Variable};
+use crate::{
+    access::variable::{Scope, Variable},
+    binding,
+};
 
-/// Why a filter has no form for this caller: they see nothing.
+/// Why a filter has no form for this caller, who is denied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
     #[error("variable {0} has no value for this caller")]
@@ -34,10 +37,14 @@ macro_rules! value {
     };
 }
 
+/// Nobody is shown anything by a filter that asks for a value which its caller has not.
 pub(super) fn bind(filter: &Filter, scope: &Scope<'_>) -> std::result::Result<Document, BindError> {
     match (Binder { scope, negated: false }).filter(filter)? {
         Bound::Value(document) => Ok(document),
-        Bound::Never(variable) => Err(BindError::Unresolved(variable)),
+        Bound::Never(variable) => {
+            tracing::debug!(variable, "a filter shows nothing: its caller has no such value");
+            Ok(binding::Scope::nothing())
+        }
     }
 }
 

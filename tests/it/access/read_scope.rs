@@ -81,7 +81,6 @@ fn rows() -> Vec<Row> {
             bson!({ "$or": [{ "owner": "@user.empty" }, { "public": true }, { "end": true }] }),
             Some(&[4]),
         ),
-        ("D7", bson!({ "owner": "@user.missing" }), None),
         ("D8", bson!({ "owner": { "$ne": "@user.missing" } }), None),
         ("D8", bson!({ "owner": { "$nin": ["@user.missing"] } }), None),
         ("D8", bson!({ "$nor": [{ "owner": "@user.missing" }] }), None),
