@@ -4,13 +4,13 @@
 use axum::{
     Json,
     extract::{Request, State},
-    http::{Uri, header, request::Parts},
+    http::{header, request::Parts},
     response::{IntoResponse, Response},
 };
 
 use super::{error::ApiError, state::AppState};
 use crate::{
-    access::{Caller, RequestKind},
+    access::Caller,
     contract::{Served, encode},
 };
 
@@ -38,7 +38,7 @@ async fn served(state: &AppState, parts: &Parts) -> Result<Served, ApiError> {
     let declared = state.0.catalog.all().await?;
     let declared = declared.into_iter().filter(|(namespace, _)| *namespace != state.0.settings);
     let mut streams = Served::streams_of(declared, &state.0.mounts);
-    streams.retain(|stream| may_open(state, parts, &caller, &stream.path));
+    streams.retain(|stream| state.may_open(parts, &caller, &stream.path));
     Ok(Served { streams, host: host(parts), ..feeds(state, parts, &caller) })
 }
 
@@ -48,7 +48,7 @@ fn feeds(state: &AppState, parts: &Parts, caller: &Caller) -> Served {
         return Served::default();
     };
     let prefix = feeds.prefix.clone();
-    let may = |path: String| may_open(state, parts, caller, &path);
+    let may = |path: String| state.may_open(parts, caller, &path);
     let entities = feeds.declarations.current().only(
         |entity| may(format!("{prefix}/subscribe/{}", encode(entity))),
         |subscription| may(format!("{prefix}/subscriptions/{}", encode(subscription))),
@@ -56,11 +56,6 @@ fn feeds(state: &AppState, parts: &Parts, caller: &Caller) -> Served {
     let topics = entities.topics().into_iter().map(str::to_owned);
     let topics = topics.filter(|it| may(format!("{prefix}/subscribe?topic={}", encode(it))));
     Served { topics: topics.collect(), entities, prefix, ..Served::default() }
-}
-
-fn may_open(state: &AppState, parts: &Parts, caller: &Caller, path: &str) -> bool {
-    let Ok(uri) = path.parse::<Uri>() else { return false };
-    state.admit_to(parts, caller.clone(), &uri, RequestKind::Stream).is_ok()
 }
 
 fn host(parts: &Parts) -> Option<String> {

@@ -53,7 +53,7 @@ pub(crate) async fn disconnect(State(state): State<AppState>, request: Request) 
 }
 
 async fn disconnected(state: &AppState, parts: &Parts) -> Result<Response, ApiError> {
-    state.operator(parts).await?;
+    state.root(parts).await?;
     let query = Query::parse(&parts.uri)?;
     let user = query.get("user").filter(|user| !user.is_empty());
     let missing = || ApiError::BadRequest("name the user: ?user=<id>".to_owned());
@@ -67,6 +67,11 @@ impl AppState {
         if parts.extensions.get::<OwnListener>().is_some() {
             return Ok(());
         }
+        self.root(parts).await
+    }
+
+    /// Lets the root role in, on every listener.
+    async fn root(&self, parts: &Parts) -> Result<(), ApiError> {
         let caller = self.authenticated(parts).await?;
         let root = self.0.gate.permissions().is_root(&caller);
         if root { Ok(()) } else { Err(ApiError::Denied) }

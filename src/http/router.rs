@@ -3,7 +3,7 @@
 use axum::{
     Extension, Router,
     extract::{Request, State},
-    http::Method,
+    http::{Method, StatusCode, request::Parts},
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::{delete, get, post},
@@ -65,18 +65,30 @@ async fn mongo(State(state): State<AppState>, request: Request) -> Response {
     dispatch(&state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
+/// What is not there is told to callers, and to nobody before it is known who they are.
+async fn missing(state: &AppState, parts: &Parts, error: ApiError) -> Result<Response, ApiError> {
+    state.authenticated(parts).await?;
+    Err(error)
+}
+
 async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
     if path == "/_" || path.starts_with("/_/") {
-        return Err(ApiError::NotFound("no such resource".to_owned()));
+        return missing(state, &parts, ApiError::NotFound("no such resource".to_owned())).await;
     }
     if let Some(target) = feeds::target::Target::parse(state, path)? {
         return feeds::serve(state, Request::from_parts(parts, body), target).await;
     }
-    let target = Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri))?;
+    let target = match Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri)) {
+        Err(error) if error.status() == StatusCode::NOT_FOUND => {
+            return missing(state, &parts, error).await;
+        }
+        target => target?,
+    };
     state.guard_settings(&target)?;
     let admitted = state.admit(&parts, &target).await?;
+    let caller = admitted.caller.clone();
     let request = Request::from_parts(parts, body);
     let scope = target.namespace().map(|namespace| state.0.gate.scope(&admitted.grant, namespace));
     let scope = scope.unwrap_or_default();
@@ -86,7 +98,7 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
             open::open(state, request, namespace, uri, admitted).await
         }
         (&Method::GET, Target::Streams(namespace)) => {
-            streams::list(state, request, namespace).await
+            streams::list(state, request, namespace, &caller).await
         }
         (&Method::GET, Target::Meta(namespace)) => {
             collections::meta(state, request, namespace).await

@@ -16,20 +16,25 @@ use super::{
     state::AppState,
     target::host,
 };
-use crate::{binding::Namespace, definition::StreamDef};
+use crate::{access::Caller, binding::Namespace, definition::StreamDef};
 
-/// Lists the declared streams, their variables and their links.
+/// Lists the declared streams that the caller may open, their variables and their links.
 pub(crate) async fn list(
     state: &AppState,
     request: Request,
     namespace: Namespace,
+    caller: &Caller,
 ) -> Result<Response, ApiError> {
     let declared = declared(state, &namespace).await?;
     let (parts, _) = request.into_parts();
     let (path, host) = (parts.uri.path(), host(&parts.headers, &parts.uri));
     let link = collection_link(state, outside(&parts), path, host, &namespace);
     let base = format!("{link}/_streams");
-    let streams: Vec<_> = declared.good.iter().map(|stream| describe(stream, &base)).collect();
+    let streams = declared.good.iter().filter(|stream| {
+        let stream = utf8_percent_encode(&stream.uri, SEGMENT);
+        state.may_open(&parts, caller, &format!("{}/{stream}", path.trim_end_matches('/')))
+    });
+    let streams: Vec<_> = streams.map(|stream| describe(stream, &base)).collect();
     Ok(Json(streams).into_response())
 }
 

@@ -65,6 +65,8 @@ async fn operators_have_a_listener_of_their_own() {
         assert_eq!(get(path).await.status, 200, "{path}");
     }
     assert_eq!(get("/_/explain?path=/a/b/_streams/c").await.status, 401);
+    let closing = http::request(own, "DELETE", "/_/sessions?user=x", &[], "").await;
+    assert_eq!(closing.status, 401, "closing sessions is for the root role everywhere");
     for path in ["/", "/shop/orders", "/_/nothing"] {
         let answer = get(path).await;
         assert_eq!((answer.status, answer.message().as_str()), (404, "no such resource"), "{path}");

@@ -57,7 +57,9 @@ impl Deployment {
 
     pub(crate) async fn permissions(self, permissions: impl IntoIterator<Item = Document>) -> Self {
         let permissions: Vec<_> = permissions.into_iter().collect();
-        self.db.collection::<Document>("acl").insert_many(permissions).await.unwrap();
+        if !permissions.is_empty() {
+            self.db.collection::<Document>("acl").insert_many(permissions).await.unwrap();
+        }
         self
     }
 

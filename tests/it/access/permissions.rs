@@ -45,6 +45,37 @@ async fn the_root_role_is_unfiltered() {
     check(&app, "B1", &["admin"], &[1]).await;
 }
 
+/// A list of streams names those that its reader may open.
+#[tokio::test]
+async fn a_list_holds_what_its_reader_may_open() {
+    let permissions = [
+        permission("user", "path-suffix('/_streams')", doc! {}),
+        permission("user", "path-suffix('/_streams/a b')", doc! {}),
+    ];
+    let app = Deployment::new().await.permissions(permissions).await.start().await;
+    let stream = |uri: &str| doc! { "uri": uri, "stages": [] };
+    app.declare("c", vec![stream("a b"), stream("b")]).await;
+    let list = format!("{}/_streams", app.coll_path("c"));
+    for (user, expected) in [("ann", vec!["a b"]), ("root", vec!["a b", "b"])] {
+        let listed = app.as_user(user, "GET", &list).await.json();
+        let uris: Vec<_> = listed.as_array().unwrap().iter().map(|it| &it["uri"]).collect();
+        assert_eq!(uris, expected, "{user}");
+    }
+}
+
+/// A stranger is asked who it is before it is told that there is nothing.
+#[tokio::test]
+async fn a_stranger_is_not_told_what_is_not_there() {
+    let mounts = "mounts: [{ what: /only/c, where: /c }]";
+    let app = Deployment::new().await.with(mounts).permissions([]).await.start().await;
+    let root = basic("root", "root");
+    for path in ["/", "/nothing", "/c/a/b/c", "/_/nothing", "/_"] {
+        let headers = [("accept", "text/event-stream"), ("authorization", root.as_str())];
+        assert_eq!(app.with("GET", path, &headers[..1]).await.status, 401, "{path}");
+        assert_eq!(app.with("GET", path, &headers).await.status, 404, "{path}");
+    }
+}
+
 /// Without a permission nobody may do anything; strangers are asked who they are first. Who may not read a
 /// collection does not learn whether it exists.
 #[tokio::test]
