@@ -30,7 +30,10 @@ const RESTHEART_FIELDS: [&CStr; 4] = [
 
 /// Encodes an event in a shape.
 pub(super) fn encode(event: &ChangeEvent, shape: &Shape, view: View) -> Result<Frame, JsonError> {
-    let shown = Shown::of(event.raw(), shape, view)?;
+    let mut shown = Shown::of(event.raw(), shape, view)?;
+    if let (Shown::Reduced(signal), View::Leave) = (&mut shown, view) {
+        signal.append(cstr!("id"), event.id().as_str());
+    }
     let mut out = Vec::with_capacity(event.raw().as_bytes().len() * 2 + 128);
     match shape.dialect {
         Dialect::Tailwater => {

@@ -78,6 +78,7 @@ async fn with_mongod(
     let address = listener.local_addr()?.to_string();
     let feed = config.entities.is_some() && password.is_some();
     print(&banner(&address, args, mongod, &installed, password.as_deref(), feed));
+    serve::announce(&address);
     let served = app::run(config, listener, signals::shutdown()).await;
     stop.cancel();
     if let Some(writing) = writing {

@@ -27,8 +27,13 @@ pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
             "tailwater: authentication is off (insecure_no_auth): whoever reaches {bound} may open every stream"
         ));
     }
-    report(&format!("tailwater: ready on http://{bound}"));
+    announce(&bound.to_string());
     Ok(listener)
+}
+
+/// Says where it listens, on standard error.
+pub(super) fn announce(address: &str) {
+    report(&format!("tailwater: ready on http://{address}"));
 }
 
 /// Binds the listener.

@@ -95,10 +95,14 @@ impl SseFormat {
     }
 }
 
-/// Nothing but changes and comments.
+/// Changes and comments; and what must not be kept silent, by a name that RESTHeart's clients pass over.
 fn write_restheart(message: &Outgoing, out: &mut BytesMut) {
-    if matches!(message, Outgoing::Heartbeat(_) | Outgoing::Status(_)) {
-        out.put_slice(b":\n");
+    match message {
+        Outgoing::Heartbeat(_) | Outgoing::Status(_) => out.put_slice(b":\n"),
+        Outgoing::Reset(..) | Outgoing::Skipped(_) => {
+            put(out, &["event:", message.event(), "\ndata:", &message.data().to_string(), "\n\n"]);
+        }
+        _ => {}
     }
 }
 

@@ -4,7 +4,13 @@ use bson::{Document, doc};
 
 use crate::{
     restheart_streams::{bare, started},
-    support::{http, websocket::Socket},
+    support::{
+        TestApp,
+        fail_point::FailPoints,
+        http,
+        mongod::{connect, private},
+        websocket::Socket,
+    },
 };
 
 /// An invalid element: refused with its reason on write; where RESTHeart's rules hold, stored as it is and
@@ -61,4 +67,30 @@ async fn the_other_dialect_ignores_unreadable_ids() {
         app.coll("coll").insert_one(Document::new()).await.unwrap();
         assert!(sse.until("change").await.id.is_some(), "{id}");
     }
+}
+
+/// What is gone for good, and an event on which a stage fails, are silence there. Here they are told by a
+/// name that RESTHeart's clients do not listen to.
+#[tokio::test]
+async fn the_other_dialect_keeps_no_loss_silent() {
+    let mongod = private().await;
+    let db = connect(&mongod.uri()).await.database("d");
+    let yaml = "compat: restheart\nstreams: { await: 200ms }";
+    let app = TestApp::at(&mongod.uri(), db, yaml).await;
+    let divide = doc! { "_$addFields": { "q": { "$divide": [1, "$fullDocument.n"] } } };
+    app.declare("c", vec![doc! { "uri": "div", "stages": [divide] }]).await;
+    let mut sse = bare(&app, "c/div", &[]).await;
+    app.has_cursors("c", 1).await;
+    for n in [0, 1] {
+        app.coll("c").insert_one(doc! { "n": n }).await.unwrap();
+    }
+    let skipped = sse.event().await;
+    assert!(skipped.is("skipped") && skipped.id.is_none(), "{skipped:?}");
+    assert!(sse.event().await.is("change"));
+    let faults = FailPoints::of(&mongod.uri()).await;
+    faults.hit(1, &["getMore"], "d.c", doc! { "errorCode": 286 }).await;
+    let reset = sse.event().await;
+    assert!(reset.is("reset") && reset.id.is_none(), "{reset:?}");
+    assert_eq!(reset.json()["reason"], "history_lost");
+    mongod.stop().await.unwrap();
 }

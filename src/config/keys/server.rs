@@ -14,7 +14,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "compat",
         Kind::Choice(&["off", "restheart"]),
-        "`restheart` sends exactly RESTHeart's frames and nothing else.",
+        "`restheart` sends RESTHeart's frames, and besides them only what it would keep silent (`reset`, `skipped`).",
     )
     .default("off")
     .flag("--compat"),
