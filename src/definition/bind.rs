@@ -195,9 +195,12 @@ fn each_literal(fields: &Document) -> Bson {
     Bson::Document(fields.collect())
 }
 
-/// MongoDB takes an empty object, or a field name with a dot, only as a literal.
+/// MongoDB takes an empty object, or a field name with a dot, only as a literal; one with a dollar, as in
+/// the filter of a permission, would be an operator.
 fn is_object_expression(fields: &Document) -> bool {
-    !fields.is_empty() && !fields.keys().any(|field| field.is_empty() || field.contains('.'))
+    let is_plain =
+        |field: &String| !field.is_empty() && !field.contains('.') && !field.starts_with('$');
+    !fields.is_empty() && fields.keys().all(is_plain)
 }
 
 impl BindError {

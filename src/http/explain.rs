@@ -92,7 +92,7 @@ async fn plan(
     let Target::Stream(namespace, name) = target else {
         return Err(ApiError::BadRequest("the path names no stream".to_owned()));
     };
-    let variables = Query::parse(uri)?.variables(caller, None)?;
+    let variables = Query::parse(uri)?.variables(caller, grant, None)?;
     let definition = find(state, namespace, name).await?;
     let scope = state.0.gate.scope(grant, namespace);
     let binding = Binding::plan(namespace, &definition, &variables, &scope)?;

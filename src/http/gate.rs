@@ -7,7 +7,6 @@ use std::{
 };
 
 use axum::http::request::Parts;
-use bson::{Bson, Document};
 
 use super::{error::ApiError, head, target::Target, websocket::handshake};
 use crate::{
@@ -181,7 +180,7 @@ impl Gate {
         let closed = self.is_closed(grant, namespace).then(Scope::nothing);
         Scope {
             read_filter: closed.or_else(|| grant.read_filter.clone()),
-            project_response: grant.project_response.as_ref().map(projection),
+            project_response: grant.project_response.as_ref().map(ProjectResponse::to_document),
             secrets: self.secrecy(namespace).map(Secrecy::secrets).unwrap_or_default(),
         }
     }
@@ -265,14 +264,6 @@ pub(crate) enum Change {
     Ended,
     /// What the caller may see is something else now.
     Access,
-}
-
-fn projection(project: &ProjectResponse) -> Document {
-    let flag = match project {
-        ProjectResponse::Include(_) => 1,
-        ProjectResponse::Exclude(_) => 0,
-    };
-    project.paths().iter().map(|path| (path.clone(), Bson::Int32(flag))).collect()
 }
 
 fn tenant(caller: &Caller) -> Option<&str> {

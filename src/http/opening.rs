@@ -52,7 +52,7 @@ impl Opening {
     /// Looks the stream up and plans it, in the order of the contract.
     pub(crate) async fn plan(state: &AppState, asked: Asked<'_>) -> Result<Self, ApiError> {
         let Asked { namespace, uri, collection, admitted, query, vars, dialect } = asked;
-        let variables = query.variables(&admitted.caller, vars)?;
+        let variables = query.variables(&admitted.caller, &admitted.grant, vars)?;
         let (mode, etag, snapshot) = (query.json_mode()?, query.etag()?, query.snapshot()?);
         if !state.0.catalog.is_watched(&namespace.db) {
             // A watch is a cursor: none is opened for names that anyone may make up.

@@ -6,7 +6,7 @@ use percent_encoding::percent_decode;
 
 use super::error::ApiError;
 use crate::{
-    access::Caller,
+    access::{Caller, Grant},
     definition::{Parameters, Variables},
     json::{self, JsonMode},
 };
@@ -121,6 +121,7 @@ impl Query {
     pub(crate) fn variables(
         &self,
         caller: &Caller,
+        grant: &Grant,
         vars: Option<&Bson>,
     ) -> Result<Variables, ApiError> {
         let pairs = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -131,10 +132,15 @@ impl Query {
             return Err(ApiError::BadRequest(message.to_owned()));
         }
         let variables = Variables::client(&parameters, avars.as_ref().or(vars))?;
-        self.predefine(variables, caller)
+        self.predefine(variables, caller, grant)
     }
 
-    fn predefine(&self, variables: Variables, caller: &Caller) -> Result<Variables, ApiError> {
+    fn predefine(
+        &self,
+        variables: Variables,
+        caller: &Caller,
+        grant: &Grant,
+    ) -> Result<Variables, ApiError> {
         let user = caller.principal().map_or(Bson::Null, |user| user.properties().clone().into());
         let page = self.whole("page", 1, 1)?;
         let pagesize = self.whole("pagesize", 100, 0)?;
@@ -144,6 +150,7 @@ impl Query {
             .predefine("@pagesize", pagesize)
             .predefine("@limit", pagesize)
             .predefine("@skip", skip)
+            .predefine("@mongoPermissions", grant.described())
             .predefine_user(user))
     }
 

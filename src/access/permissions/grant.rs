@@ -32,6 +32,16 @@ pub struct Grant {
     pub all_topics: bool,
 }
 
+impl Grant {
+    /// What it says of documents, as `@mongoPermissions` shows it: only what restricts the caller.
+    pub fn described(&self) -> Document {
+        let project = self.project_response.as_ref().map(ProjectResponse::to_document);
+        let parts = [("readFilter", self.read_filter.clone()), ("projectResponse", project)];
+        let said = parts.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?.into())));
+        said.collect()
+    }
+}
+
 /// Why a request is denied. The text is for the log and the operator: the caller learns nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Denial {

@@ -45,6 +45,15 @@ impl ProjectResponse {
         }
     }
 
+    /// As MongoDB takes it.
+    pub fn to_document(&self) -> Document {
+        let flag = match self {
+            Self::Include(_) => 1,
+            Self::Exclude(_) => 0,
+        };
+        self.paths().iter().map(|path| (path.clone(), Bson::Int32(flag))).collect()
+    }
+
     pub fn paths(&self) -> &[String] {
         match self {
             Self::Include(paths) | Self::Exclude(paths) => paths,

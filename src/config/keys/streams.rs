@@ -94,8 +94,8 @@ pub(crate) const KEYS: &[Key] = &[
     .default("30s"),
     Key::new(
         "streams.await",
-        Kind::Duration { min: 10, max: 5 * MINUTE, off: false },
-        "How long MongoDB holds a `getMore` without events; it does not delay events.",
+        Kind::Duration { min: 10, max: 5_000, off: false },
+        "How long MongoDB holds a `getMore` without events, at most 5 s; it does not delay events. A MongoDB that hangs is noticed 10 s later.",
     )
     .default("1s"),
     Key::new(

@@ -339,6 +339,33 @@ async fn strangers_receive_what_is_public() {
     assert!(own.event().await.is("snapshot-end"), "E23: no document before its end");
 }
 
+/// Stages see what the permission says of documents, the caller's values in place.
+#[tokio::test]
+async fn stages_may_use_the_permissions_own_filter() {
+    let options =
+        doc! { "readFilter": { "owner": "@user._id" }, "projectResponse": { "secret": 0 } };
+    let app = Deployment::new()
+        .await
+        .permissions([permission("user", "path-prefix('/')", options)])
+        .await
+        .start()
+        .await;
+    let set = |name: &str| bson!([{ "$set": { "rule": { "$var": name } } }]);
+    let streams = ["readFilter", "projectResponse", "writeFilter"]
+        .map(|part| doc! { "uri": part, "stages": set(&format!("@mongoPermissions.{part}")) });
+    app.declare("c", streams.to_vec()).await;
+    let ann = basic("ann", "ann");
+    let mut filter = Both::open(&app, &ann, "c/readFilter").await;
+    let mut project = Both::open(&app, &ann, "c/projectResponse").await;
+    app.coll("c").insert_one(doc! { "_id": 1, "owner": "ann" }).await.unwrap();
+    let rule = |both: &Value| both["rule"].clone();
+    let (filter, project) = (filter.0.change().await, project.1.json().await);
+    assert_eq!(rule(&filter), serde_json::json!({ "owner": { "$eq": "ann" } }));
+    assert_eq!(rule(&project), serde_json::json!({ "secret": 0 }));
+    let unbound = ask(&app, Way::Sse, &app.path("c/writeFilter"), &[("authorization", &ann)]).await;
+    assert_eq!(unbound.status, 400, "{}", unbound.body);
+}
+
 /// An id is a place and no right: a resume with somebody else's id shows what its own caller may see, and no id
 /// that anybody receives holds a key.
 #[tokio::test]
