@@ -79,7 +79,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Count { min: 1, max: 10_000_000, off: true },
         "Requests of one caller (address and credential) answered `401` or `403` within a minute; what follows in it is answered `429`.",
     )
-    .default("1000"),
+    .default("10000"),
     Key::new(
         "limits.streams_per_connection",
         Kind::Count { min: 1, max: 10_000, off: false },
