@@ -86,9 +86,14 @@ impl SseFormat {
             }
             Err(error) => {
                 tracing::warn!(%error, "an event cannot be encoded and is skipped");
-                let reason = json!({ "reason": error.notice() }).to_string();
+                let data = json!({ "reason": error.notice() }).to_string();
                 let id = event.id().as_str();
-                put(out, &["id: ", id, "\nevent: skipped\ndata: ", &reason, "\n\n"]);
+                match self.shape.dialect {
+                    Dialect::Tailwater => {
+                        put(out, &["id: ", id, "\nevent: skipped\ndata: ", &data, "\n\n"]);
+                    }
+                    Dialect::RestHeart => put_notice("skipped", &data, out),
+                }
                 false
             }
         }
@@ -100,10 +105,15 @@ fn write_restheart(message: &Outgoing, out: &mut BytesMut) {
     match message {
         Outgoing::Heartbeat(_) | Outgoing::Status(_) => out.put_slice(b":\n"),
         Outgoing::Reset(..) | Outgoing::Skipped(_) => {
-            put(out, &["event:", message.event(), "\ndata:", &message.data().to_string(), "\n\n"]);
+            put_notice(message.event(), &message.data().to_string(), out);
         }
         _ => {}
     }
+}
+
+/// Without id: those of RESTHeart's dialect are resume tokens, and another is no place to come back to.
+fn put_notice(event: &str, data: &str, out: &mut BytesMut) {
+    put(out, &["event:", event, "\ndata:", data, "\n\n"]);
 }
 
 /// The data of a document in a snapshot. `None`: nothing of it is shown, or it is malformed.

@@ -75,7 +75,7 @@ async fn the_other_dialect_ignores_unreadable_ids() {
 async fn the_other_dialect_keeps_no_loss_silent() {
     let mongod = private().await;
     let db = connect(&mongod.uri()).await.database("d");
-    let yaml = "compat: restheart\nstreams: { await: 200ms }";
+    let yaml = "compat: restheart\nstreams: { await: 200ms, max_event: 100KiB }";
     let app = TestApp::at(&mongod.uri(), db, yaml).await;
     let divide = doc! { "_$addFields": { "q": { "$divide": [1, "$fullDocument.n"] } } };
     app.declare("c", vec![doc! { "uri": "div", "stages": [divide] }]).await;
@@ -87,6 +87,10 @@ async fn the_other_dialect_keeps_no_loss_silent() {
     let skipped = sse.event().await;
     assert!(skipped.is("skipped") && skipped.id.is_none(), "{skipped:?}");
     assert!(sse.event().await.is("change"));
+    // One that was read and is too large is told alike: no id takes the place of a token.
+    app.coll("c").insert_one(doc! { "n": 1, "text": "x".repeat(200_000) }).await.unwrap();
+    let large = sse.event().await;
+    assert!(large.is("skipped") && large.id.is_none(), "{large:?}");
     let faults = FailPoints::of(&mongod.uri()).await;
     faults.hit(1, &["getMore"], "d.c", doc! { "errorCode": 286 }).await;
     let reset = sse.event().await;
