@@ -80,6 +80,12 @@ impl Explanation {
             );
         }
         self.warnings.extend(definition.warnings.iter().cloned());
+        if scope.shows_nothing() {
+            self.warnings.push(
+                "nothing is shown: the permission's readFilter asks for a value that the caller has not"
+                    .to_owned(),
+            );
+        }
         self.warn_of_images(definition, scope);
         if selection.leave && !selection.pre_images {
             self.warnings.push(
@@ -93,12 +99,6 @@ impl Explanation {
     fn warn_of_images(&mut self, definition: &StreamDef, scope: &Scope) {
         if scope.read_filter.is_none() {
             return;
-        }
-        if scope.shows_nothing() {
-            self.warnings.push(
-                "nothing is shown: the permission's readFilter asks for a value that the caller has not"
-                    .to_owned(),
-            );
         }
         if definition.full_document_before_change == FullDocumentBeforeChange::Off {
             self.warnings.push("deletes will be withheld: no pre-images".to_owned());

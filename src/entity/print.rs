@@ -76,8 +76,10 @@ impl Printed {
                 entity = %entity, event = %withheld.event, reason = %withheld.reason,
                 "an event is withheld"
             );
-            unshowable += usize::from(withheld.reason.notice().is_some());
-            notice = notice.or(withheld.reason.notice());
+            if let Some(said) = withheld.reason.notice() {
+                unshowable += 1;
+                notice.get_or_insert(said);
+            }
         }
         let withheld = rendered.withheld.len() - unshowable;
         let events = rendered.events.into_iter().map(|event| Arc::new(Print::new(event))).collect();

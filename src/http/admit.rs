@@ -42,12 +42,6 @@ impl AppState {
         self.0.gate.guard(admitted, &target)
     }
 
-    /// Whether a caller may open the stream or feed at a path.
-    pub(crate) fn may_open(&self, parts: &Parts, caller: &Caller, path: &str) -> bool {
-        let Ok(uri) = path.parse::<Uri>() else { return false };
-        self.admit_to(parts, caller.clone(), &uri, RequestKind::Stream).is_ok()
-    }
-
     /// The same for a caller who is only asked about; the inner error is the reason, which nobody but an
     /// administrator is told.
     pub(crate) fn judge(
@@ -66,6 +60,12 @@ impl AppState {
         };
         let closed = "only the root role reads the collection of API keys";
         Ok(self.0.gate.guard(admitted, &target).map_err(|_| closed.to_owned()))
+    }
+
+    /// Whether a caller may open the stream or feed at a path.
+    pub(crate) fn may_open(&self, parts: &Parts, caller: &Caller, path: &str) -> bool {
+        let Ok(uri) = path.parse::<Uri>() else { return false };
+        self.admit_to(parts, caller.clone(), &uri, RequestKind::Stream).is_ok()
     }
 
     /// Lets a request for a target in, or not.

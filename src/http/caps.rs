@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::error::ApiError;
+use super::{error::ApiError, health};
 use crate::{
     config::{LimitsConfig, TrustedProxies},
     telemetry::{Cap, Telemetry},
@@ -163,8 +163,7 @@ impl Drop for Seat {
     }
 }
 
-/// Answers requests of connections that are one too many. Probes of health pass: a full service is a
-/// healthy one.
+/// Answers requests of connections that are one too many, but for probes of health.
 pub(super) async fn turn_away(
     axum::extract::State(caps): axum::extract::State<Caps>,
     request: Request,
@@ -172,7 +171,7 @@ pub(super) async fn turn_away(
 ) -> Response {
     let crowded = request.extensions().get::<Crowded>().copied();
     match crowded {
-        Some(Crowded(cap)) if !request.uri().path().starts_with("/_/health/") => {
+        Some(Crowded(cap)) if !health::is_probe(request.uri().path()) => {
             caps.0.telemetry.refused(cap);
             let mut response = ApiError::Capped(cap).into_response();
             let close = axum::http::HeaderValue::from_static("close");

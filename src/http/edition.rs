@@ -74,21 +74,25 @@ impl Edition {
     ) -> Kept {
         match item {
             Item::Change(event, view) => return self.tell_change(&event, view, into),
-            Item::Reset(reset) if self.is_news(&reset.at.id) && self.concerns(&reset) => {
-                let reset = Arc::new(reset.with_id(self.id(&reset.at.id)));
-                let recovery = || Recovery { more: self.more.clone(), ..recovery() };
-                into.push(Outgoing::from_item(Item::Reset(reset), recovery));
+            Item::Reset(reset) => {
+                if self.is_news(&reset.at.id) && self.concerns(&reset) {
+                    let reset = Arc::new(reset.with_id(self.id(&reset.at.id)));
+                    let recovery = || Recovery { more: self.more.clone(), ..recovery() };
+                    into.push(Outgoing::from_item(Item::Reset(reset), recovery));
+                }
             }
-            Item::Skipped(skipped) if self.is_news(&skipped.id) => {
-                into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
+            Item::Skipped(skipped) => {
+                if self.is_news(&skipped.id) {
+                    into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
+                }
             }
-            Item::Reset(_) | Item::Skipped(_) => {}
             other => into.push(Outgoing::from_item(other, recovery)),
         }
         Kept::default()
     }
 
-    /// A notice is not said again to a client that came back with it.
+    /// A notice is not said again to a client that came back with it. Whatever it is about, it is the first
+    /// item: the place that was come back with has passed.
     fn is_news(&mut self, notice: &PositionId) -> bool {
         let resumed = self.resumed.take();
         resumed.is_none_or(|place| place.position != notice.as_str())

@@ -16,7 +16,7 @@ use axum::{
 };
 use tokio::time::Instant;
 
-use super::{error::ApiError, head, state::AppState};
+use super::{error::ApiError, head, health, state::AppState};
 use crate::{
     access::{Memory, network},
     config::TrustedProxies,
@@ -84,7 +84,7 @@ impl Refusals {
     }
 }
 
-/// Answers in place of everything else where a source has been refused too often. Probes of health pass.
+/// Answers in place of everything else where a source has been refused too often, but for probes of health.
 pub(super) async fn slow_down(
     State(state): State<AppState>,
     request: Request,
@@ -92,8 +92,7 @@ pub(super) async fn slow_down(
 ) -> Response {
     let refusals = &state.0.refusals;
     let source = refusals.source(&request);
-    let is_probe = request.uri().path().starts_with("/_/health/");
-    if !is_probe && refusals.is_over(source, Instant::now()) {
+    if !health::is_probe(request.uri().path()) && refusals.is_over(source, Instant::now()) {
         state.0.hub.telemetry().refused(Cap::Refusals);
         return ApiError::Capped(Cap::Refusals).into_response();
     }

@@ -88,7 +88,6 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     };
     state.guard_settings(&target)?;
     let admitted = state.admit(&parts, &target).await?;
-    let caller = admitted.caller.clone();
     let request = Request::from_parts(parts, body);
     let scope = target.namespace().map(|namespace| state.0.gate.scope(&admitted.grant, namespace));
     let scope = scope.unwrap_or_default();
@@ -98,7 +97,7 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
             open::open(state, request, namespace, uri, admitted).await
         }
         (&Method::GET, Target::Streams(namespace)) => {
-            streams::list(state, request, namespace, &caller).await
+            streams::list(state, request, namespace, &admitted.caller).await
         }
         (&Method::GET, Target::Meta(namespace)) => {
             collections::meta(state, request, namespace).await

@@ -80,15 +80,9 @@ impl History {
         Some(self.first + position.map_or(0, |index| index as u64 + 1))
     }
 
-    /// The number of the item after the event with this id, if it is held.
+    /// The number of the item after the one with this id, if it is held.
     pub(super) fn after_id(&self, id: &PositionId) -> Option<u64> {
-        let names = |item: &Item| match item {
-            Item::Change(event, _) => event.id() == id,
-            Item::Skipped(skipped) => skipped.id == *id,
-            Item::Reset(reset) => reset.at.id == *id,
-            _ => false,
-        };
-        let index = self.items.iter().rposition(names)?;
+        let index = self.items.iter().rposition(|item| item.id() == Some(id))?;
         Some(self.first + index as u64 + 1)
     }
 

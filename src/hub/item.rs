@@ -182,19 +182,24 @@ impl Item {
         if let Self::Change(event, _) = self { Some(event) } else { None }
     }
 
-    /// Where a client that was given the item comes back to, if that is anywhere else than before.
-    pub(super) fn place(&self) -> Option<Tail> {
+    /// The id with which a client that was given the item comes back, if it is a place.
+    pub(super) fn id(&self) -> Option<&PositionId> {
         match self {
-            Self::Change(event, _) => {
-                Some(Tail { id: event.id().clone(), time: event.cluster_time() })
-            }
-            Self::Skipped(skipped) => {
-                Some(Tail { id: skipped.id.clone(), time: skipped.token.cluster_time() })
-            }
-            Self::Reset(reset) => Some(reset.at.clone()),
-            Self::SnapshotEnd(tail) => Some(tail.clone()),
+            Self::Change(event, _) => Some(event.id()),
+            Self::Skipped(skipped) => Some(&skipped.id),
+            Self::Reset(reset) => Some(&reset.at.id),
+            Self::SnapshotEnd(tail) => Some(&tail.id),
             Self::Document(..) | Self::Status(_) => None,
         }
+    }
+
+    /// The place after the item, if it is one.
+    pub(super) fn place(&self) -> Option<Tail> {
+        let time = match self {
+            Self::SnapshotEnd(tail) => tail.time,
+            other => other.token()?.cluster_time(),
+        };
+        Some(Tail { id: self.id()?.clone(), time })
     }
 
     /// Where the item stands in time, if it stands for events.
