@@ -17,7 +17,7 @@ use std::{
 };
 
 use bson::Document;
-use rand::{Rng, SeedableRng, rngs::StdRng};
+use rand::{SeedableRng, rngs::StdRng};
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout},
@@ -30,34 +30,26 @@ use self::{
     watcher::{Habits, Watcher},
     world::World,
 };
-use crate::support::{TestApp, client::Transport};
+use crate::support::{TestApp, client::Transport, setting};
 
 /// How long clients may take to the last write once the faults have stopped.
 const SETTLING: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_random_schedule_of_faults_loses_nothing() {
-    run(seconds("TAILWATER_CHECK_SECONDS", 60)).await;
+    run(60).await;
 }
 
 /// The same for an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes an hour"]
 async fn soak() {
-    run(seconds("TAILWATER_CHECK_SECONDS", 3600)).await;
+    run(3600).await;
 }
 
-fn seconds(variable: &str, default: u64) -> Duration {
-    let text = std::env::var(variable).ok();
-    Duration::from_secs(text.map_or(default, |text| text.parse().unwrap()))
-}
-
-fn seed() -> u64 {
-    std::env::var("TAILWATER_SEED").map_or_else(|_| rand::rng().random(), |s| s.parse().unwrap())
-}
-
-async fn run(length: Duration) {
-    let seed = seed();
+async fn run(seconds: u64) {
+    let length = Duration::from_secs(setting("TAILWATER_CHECK_SECONDS", seconds));
+    let seed: u64 = setting("TAILWATER_SEED", rand::random());
     println!("TAILWATER_SEED={seed} TAILWATER_CHECK_SECONDS={}", length.as_secs());
     let world = Arc::new(World::start().await);
     let coll = TestApp::of(world.address(0), world.db.clone()).coll("c");

@@ -146,13 +146,7 @@ async fn removed_metadata_ends_the_sessions() {
                 properties.delete_one(doc! { "_id": "_properties.c" }).await.unwrap();
             }
             "collection" => properties.drop().await.unwrap(),
-            _ => {
-                let rename = doc! {
-                    "renameCollection": format!("{}._properties", app.db.name()),
-                    "to": format!("{}.elsewhere", app.db.name()),
-                };
-                app.db.client().database("admin").run_command(rename).await.unwrap();
-            }
+            _ => app.rename("_properties", "elsewhere").await,
         }
         assert_eq!(socket.closed().await, (4404, "stream gone".to_owned()), "{how}");
         assert_eq!(sse.rest().await.last().unwrap().json()["code"], 4404, "{how}");
@@ -204,10 +198,7 @@ async fn a_dropped_collection_ends_the_sessions() {
         if how == "drop" {
             app.coll("c").drop().await.unwrap();
         } else {
-            let name = app.db.name();
-            let rename =
-                doc! { "renameCollection": format!("{name}.c"), "to": format!("{name}.d") };
-            app.db.client().database("admin").run_command(rename).await.unwrap();
+            app.rename("c", "d").await;
         }
         for client in [sse, filtered] {
             assert_eq!(client.rest().await.last().unwrap().json()["code"], 4404, "{how}");

@@ -14,6 +14,8 @@ use generate::{Generator, Oddity};
 use mongodb::{Client, Database};
 use tailwater::query::{Checked, Filter, Keyer, ParseOptions, Projection, SlotValue};
 
+use crate::support::setting;
+
 /// Where a MongoDB answers; without one the tests say so and pass.
 async fn mongodb_uri() -> Option<String> {
     let uri = std::env::var("TAILWATER_TEST_MONGODB_URI").ok();
@@ -35,7 +37,8 @@ const FILTERS: usize = 100;
 async fn mql_differential_filters() {
     let Some(uri) = mongodb_uri().await else { return };
     let database = Client::with_uri_str(uri).await.unwrap().database("tailwater_mql");
-    let (pairs, seed) = (number("TAILWATER_MQL_PAIRS", 100_000_usize), number("TAILWATER_SEED", 1));
+    let (pairs, seed) =
+        (setting("TAILWATER_MQL_PAIRS", 100_000_usize), setting("TAILWATER_SEED", 1));
     let (mut asked, mut generator) = (0, Generator::new(seed));
     let (mut matched, mut differences) = (0, Vec::new());
     while asked < pairs {
@@ -62,11 +65,11 @@ async fn mql_differential_filters() {
 async fn mql_differential_projections() {
     let Some(uri) = mongodb_uri().await else { return };
     let database = Client::with_uri_str(uri).await.unwrap().database("tailwater_mql");
-    let seed = number("TAILWATER_SEED", 1);
+    let seed = setting("TAILWATER_SEED", 1);
     let (mut generator, mut differences) = (Generator::new(seed), Vec::new());
     let documents: Vec<_> = (0..DOCUMENTS).map(|id| generator.document(id, Oddity::None)).collect();
     let round = Round::new(&database, "projections", documents).await;
-    for _ in 0..number("TAILWATER_MQL_PAIRS", 100_000_usize).div_ceil(DOCUMENTS) {
+    for _ in 0..setting("TAILWATER_MQL_PAIRS", 100_000_usize).div_ceil(DOCUMENTS) {
         let stage = generator.stage();
         let Ok(parsed) = Projection::parse(&stage) else { continue };
         let expected = round.reshaped(&stage).await;
@@ -203,10 +206,6 @@ fn difference(
         found
     });
     (expected && !found).then(|| "hidden by the index".to_owned())
-}
-
-fn number<T: std::str::FromStr<Err: std::fmt::Debug>>(name: &str, default: T) -> T {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
 fn report(differences: &[String]) {

@@ -9,6 +9,7 @@ use crate::support::{
     client::{key, keys},
     fail_point::FailPoints,
     mongod::{connect, private},
+    setting,
     sse::Sse,
 };
 
@@ -23,8 +24,7 @@ const CATCH_UPS: i64 = 8;
 /// goes on exactly where it was.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_reconnects_opens_few_cursors() {
-    let clients = std::env::var("TAILWATER_STORM_CLIENTS");
-    let count = clients.map_or(CLIENTS, |text| text.parse().unwrap());
+    let count = setting("TAILWATER_STORM_CLIENTS", CLIENTS);
     let mongod = private().await;
     let db = connect(&mongod.uri()).await.database("d");
     let history = count / 2;

@@ -14,6 +14,7 @@ use crate::{
         TestApp, all, eventually,
         mongod::{connect, private},
         program::Service,
+        setting,
     },
 };
 
@@ -81,8 +82,7 @@ async fn stalled_clients_hold_no_more_than_they_may() {
     app.declare("c", vec![all(), k]).await;
     let mut reader = app.sse("c/all").await;
     let (mut clients, mut before, mut most) = (Vec::new(), 0, 0);
-    let rounds = std::env::var("TAILWATER_STALL_ROUNDS");
-    for round in 0..rounds.map_or(ROUNDS, |rounds| rounds.parse().unwrap()) {
+    for round in 0..setting("TAILWATER_STALL_ROUNDS", ROUNDS) {
         let documents: Vec<_> = documents(round).collect();
         // No more at once than the history holds.
         for some in documents.chunks(8) {

@@ -14,7 +14,7 @@ pub(crate) mod sse;
 pub(crate) mod tailwater;
 pub(crate) mod websocket;
 
-use std::{future::Future, time::Duration};
+use std::{fmt::Debug, future::Future, str::FromStr, time::Duration};
 
 use tokio::{
     net::TcpStream,
@@ -35,6 +35,11 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: im
         }
     });
     asked.await.unwrap_or_else(|_| panic!("waited {PATIENCE:?} in vain until {what}"));
+}
+
+/// What an environment variable says of the length or the seed of a test.
+pub(crate) fn setting<T: FromStr<Err: Debug>>(variable: &str, default: T) -> T {
+    std::env::var(variable).map_or(default, |text| text.parse().unwrap())
 }
 
 /// Whether anything accepts connections on `port` of the loopback interface.

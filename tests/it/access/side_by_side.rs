@@ -20,14 +20,10 @@ use super::{
     deployment::{Deployment, permission},
     tokens::{bearer, claims, with},
 };
-use crate::support::{TestApp, mongod, sse::Sse};
+use crate::support::{TestApp, mongod, setting, sse::Sse};
 
 /// An event as both sides name it: operation, `_id`, cluster time, version of the document.
 type Event = (String, String, u32, u32, Option<i64>);
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
-}
 
 fn name(user: u64) -> String {
     format!("u{user}")

@@ -9,7 +9,6 @@ use crate::support::{
     fail_point::FailPoints,
     mongod::{Lasting, private, roll_oplog, tiny_oplog},
     sse::Block,
-    websocket::Socket,
 };
 
 const FEED: &str = "/api/subscribe/Order?heartbeat=1s";
@@ -24,16 +23,6 @@ entities:
 
 async fn shop(uri: &str, entities: &str, yaml: &str) -> Shop {
     Shop::at(uri, entities, everything(), yaml).await
-}
-
-/// The next message that is no heartbeat.
-async fn message(socket: &mut Socket) -> Value {
-    loop {
-        let message = socket.json().await;
-        if message["event"] != "heartbeat" {
-            return message;
-        }
-    }
 }
 
 /// Blocks up to and including an event of this name.
@@ -57,7 +46,7 @@ async fn an_outage_is_told_and_nothing_is_lost() {
     let path = "/api/subscribe/Order?heartbeat=1m";
     let mut bare = shop.socket("ann", path, None).await;
     let mut enveloped = shop.socket("ann", path, Some("tailwater.v1")).await;
-    assert_eq!(message(&mut enveloped).await["event"], "ready");
+    assert_eq!(enveloped.said().await["event"], "ready");
     shop.insert("orders", [doc! { "_id": 1 }]).await;
     assert_eq!(reader.subjects(1).await, ["1"]);
     let stopped = Instant::now();
@@ -80,7 +69,7 @@ async fn an_outage_is_told_and_nothing_is_lost() {
     }
     let mut told = Vec::new();
     while told.last().is_none_or(|last| last != "2") {
-        let message = message(&mut enveloped).await;
+        let message = enveloped.said().await;
         let word = [&message["data"]["subject"], &message["data"]["state"]];
         told.extend(word.into_iter().filter_map(Value::as_str).map(str::to_owned));
     }
@@ -105,7 +94,7 @@ async fn a_dead_position_is_reset_exactly_once() {
         for code in [286, 280, 260] {
             let mut bare = shop.socket("ann", path, None).await;
             let mut enveloped = shop.socket("ann", path, Some("tailwater.v1")).await;
-            assert_eq!(message(&mut enveloped).await["event"], "ready");
+            assert_eq!(enveloped.said().await["event"], "ready");
             faults.hit(1, &["getMore"], &ns, doc! { "errorCode": code }).await;
             let reset = reader.sse.event().await;
             assert!(reset.is("reset"), "{path} {code}: {reset:?}");
@@ -117,9 +106,9 @@ async fn a_dead_position_is_reset_exactly_once() {
             shop.insert(coll, [doc! { "_id": code }]).await;
             assert_eq!(reader.subjects(1).await, [code.to_string()], "{path}");
             assert_eq!(bare.closed().await, (4410, "history lost".to_owned()));
-            let said = message(&mut enveloped).await;
+            let said = enveloped.said().await;
             assert_eq!((&said["event"], &said["data"]), (&json!("reset"), &data));
-            assert_eq!(message(&mut enveloped).await["data"]["subject"], code.to_string());
+            assert_eq!(enveloped.said().await["data"]["subject"], code.to_string());
             let mut back = shop.resume("ann", path, &id).await;
             assert_eq!(back.subjects(1).await, [code.to_string()], "{path}");
         }
@@ -154,7 +143,7 @@ async fn a_collection_that_ends_is_told() {
         let start = reader.start.id.clone().unwrap();
         match how {
             "drop" => shop.app.coll("orders").drop().await.unwrap(),
-            _ => shop.rename("orders", "away").await,
+            _ => shop.app.rename("orders", "away").await,
         }
         let close = reader.sse.until("close").await.json();
         assert_eq!((&close["code"], &close["reconnect"]), (&4404.into(), &false.into()), "{how}");
@@ -177,11 +166,11 @@ async fn large_documents_arrive_whole() {
     let mut reader = shop.feed("ann", FEED).await;
     let mut bare = shop.socket("ann", FEED, None).await;
     let mut enveloped = shop.socket("ann", FEED, Some("tailwater.v1")).await;
-    assert_eq!(message(&mut enveloped).await["event"], "ready");
+    assert_eq!(enveloped.said().await["event"], "ready");
     for size in [60_000, 10, 1_000_000, 8_000_000, 10] {
         let text = format!("<{}>", "abcdefghij".repeat(size / 10));
         shop.insert("orders", [doc! { "text": &text }]).await;
-        let message = message(&mut enveloped).await["data"].take();
+        let message = enveloped.said().await["data"].take();
         for envelope in [reader.envelope().await, bare.json().await, message] {
             assert!(envelope["data"]["text"] == text.as_str(), "{size}");
         }
@@ -195,7 +184,7 @@ async fn an_envelope_beyond_the_bound_is_reported() {
     let mut reader = shop.feed("ann", FEED).await;
     let mut bare = shop.socket("ann", FEED, None).await;
     let mut enveloped = shop.socket("ann", FEED, Some("tailwater.v1")).await;
-    assert_eq!(message(&mut enveloped).await["event"], "ready");
+    assert_eq!(enveloped.said().await["event"], "ready");
     for (n, size) in [(1, 90_000), (2, 110_000), (3, 10)] {
         shop.insert("orders", [doc! { "_id": n, "text": "x".repeat(size) }]).await;
     }
@@ -207,8 +196,8 @@ async fn an_envelope_beyond_the_bound_is_reported() {
     for expected in ["1", "3"] {
         assert_eq!(bare.json().await["subject"], expected);
     }
-    assert_eq!(message(&mut enveloped).await["data"]["subject"], "1");
-    let said = message(&mut enveloped).await;
+    assert_eq!(enveloped.said().await["data"]["subject"], "1");
+    let said = enveloped.said().await;
     assert_eq!((&said["event"], &said["data"]), (&json!("skipped"), &told));
     let mut back = shop.resume("ann", FEED, &skipped.id.unwrap()).await;
     assert_eq!(back.subjects(1).await, ["3"]);

@@ -118,12 +118,6 @@ impl Shop {
         self.app.coll(coll).insert_many(documents).await.unwrap();
     }
 
-    pub(crate) async fn rename(&self, from: &str, to: &str) {
-        let name = |coll: &str| format!("{}.{coll}", self.app.db.name());
-        let rename = doc! { "renameCollection": name(from), "to": name(to), "dropTarget": true };
-        self.app.db.client().database("admin").run_command(rename).await.unwrap();
-    }
-
     /// Cursors on a namespace of the database, of which there is at least one. Between two batches a
     /// cursor is not listed for a moment.
     pub(crate) async fn cursors(&self, coll: &str) -> usize {

@@ -20,9 +20,7 @@ async fn a_collection_that_ends_is_told() {
         if how == "drop" {
             app.coll("c").drop().await.unwrap();
         } else {
-            let (from, to) = (format!("{}.c", app.db.name()), format!("{}.x", app.db.name()));
-            let rename = doc! { "renameCollection": from, "to": to, "dropTarget": true };
-            app.db.client().database("admin").run_command(rename).await.unwrap();
+            app.rename("c", "x").await;
         }
         let close = sse.until("close").await.json();
         assert_eq!((&close["code"], &close["reconnect"]), (&4404.into(), &false.into()), "{how}");

@@ -11,6 +11,7 @@ use crate::support::{
     client::keys,
     eventually,
     mongod::{Lasting, connect, private},
+    setting,
     sse::Sse,
 };
 
@@ -18,14 +19,8 @@ async fn state(sse: &mut Sse) -> String {
     sse.until("status").await.json()["state"].as_str().unwrap().to_owned()
 }
 
-/// How much longer than it takes to be told the outage lasts.
-fn longer() -> Duration {
-    let seconds = std::env::var("TAILWATER_OUTAGE_SECONDS");
-    Duration::from_secs(seconds.map_or(0, |seconds| seconds.parse().unwrap()))
-}
-
 /// The connections stay, `degraded` is said within 15 s, `recovered` afterwards, and nothing is lost:
-/// `TAILWATER_OUTAGE_SECONDS` says over how long.
+/// `TAILWATER_OUTAGE_SECONDS` says how much longer than it takes to be told the outage lasts.
 #[tokio::test]
 async fn an_outage_is_told_and_nothing_is_lost() {
     let lasting = Lasting::new();
@@ -48,7 +43,7 @@ async fn an_outage_is_told_and_nothing_is_lost() {
     assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true));
     assert_eq!(app.get("/_/health/ready").await.status, 503);
     assert_eq!(app.get("/_/health/live").await.status, 200);
-    tokio::time::sleep(longer()).await;
+    tokio::time::sleep(Duration::from_secs(setting("TAILWATER_OUTAGE_SECONDS", 0))).await;
     let mongod = lasting.start().await;
     let document = doc! { "_id": 2, "k": "1" };
     app.coll("c").insert_one(document).await.unwrap();

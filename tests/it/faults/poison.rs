@@ -116,10 +116,7 @@ async fn a_notice_is_a_place_to_come_back_to() {
     for back in &mut back {
         assert_eq!(heard(back, 3).await, ["3"]);
     }
-    let mut next = enveloped.json().await;
-    while next["event"] == "heartbeat" {
-        next = enveloped.json().await;
-    }
+    let next = enveloped.said().await;
     assert_eq!(next["data"]["documentKey"]["_id"], 3, "{next}");
     set.stop().await;
 }

@@ -137,6 +137,13 @@ impl TestApp {
         self.db.collection_with_options(name, options)
     }
 
+    /// Gives a collection another name, in place of whatever had it.
+    pub(crate) async fn rename(&self, from: &str, to: &str) {
+        let name = |coll: &str| format!("{}.{coll}", self.db.name());
+        let rename = doc! { "renameCollection": name(from), "to": name(to), "dropTarget": true };
+        self.db.client().database("admin").run_command(rename).await.unwrap();
+    }
+
     /// The path of a stream: `coll/uri?query`.
     pub(crate) fn path(&self, stream: &str) -> String {
         let (coll, uri) = stream.split_once('/').unwrap();

@@ -113,6 +113,16 @@ impl Socket {
         serde_json::from_str(&self.text().await).unwrap()
     }
 
+    /// The next message of the subprotocol that is no heartbeat.
+    pub(crate) async fn said(&mut self) -> Value {
+        loop {
+            let message = self.json().await;
+            if message["event"] != "heartbeat" {
+                return message;
+            }
+        }
+    }
+
     /// The next text message.
     pub(crate) async fn text(&mut self) -> String {
         loop {
