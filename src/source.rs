@@ -7,6 +7,7 @@ pub mod batch;
 pub mod error;
 mod known;
 mod large;
+mod left_out;
 pub mod mongo;
 pub mod open;
 pub mod poison;

@@ -35,6 +35,12 @@ impl CursorSpec {
             expanded_events: false,
         }
     }
+
+    /// The same changes without stages and images: nothing that could fail on one of them.
+    #[must_use]
+    pub fn stripped(&self) -> Self {
+        Self { expanded_events: self.expanded_events, ..Self::bare(self.namespace.clone()) }
+    }
 }
 
 impl Hash for CursorSpec {

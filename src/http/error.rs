@@ -246,7 +246,9 @@ impl From<SubscribeError> for ApiError {
         let message = error.to_string();
         let SubscribeError::Source(source) = error else { return Self::Unavailable(message) };
         match source.fault {
-            Fault::Rejected => Self::BadRequest(format!("MongoDB refuses the stream: {message}")),
+            Fault::Rejected | Fault::Fence => {
+                Self::BadRequest(format!("MongoDB refuses the stream: {message}"))
+            }
             Fault::Unwatchable => Self::Unprocessable(message),
             Fault::Transient | Fault::Lost | Fault::Privilege | Fault::Topology => {
                 Self::Unavailable(message)

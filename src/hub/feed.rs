@@ -155,9 +155,9 @@ impl Feed {
     }
 
     /// The notice of an event that could not be read.
-    pub(super) fn skipped(&self, poison: Poison) -> Item {
+    pub(super) fn skipped(&self, poison: Arc<Poison>) -> Item {
         let id = self.id_of(&self.key.after(&poison.token));
-        Skipped::of(poison, id)
+        Skipped::of(Arc::unwrap_or_clone(poison), id)
     }
 
     // ---- the subscribers' side ----

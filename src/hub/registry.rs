@@ -232,7 +232,8 @@ impl Hub {
     ) {
         let cancelled = slot.stop.child_token();
         let _reading = cancelled.clone().drop_guard();
-        let (reader, permit, key) = match self.start(spec, cancelled).await {
+        let known = Known::default();
+        let (reader, permit, key) = match self.start(spec, known.clone(), cancelled).await {
             Ok(started) => started,
             Err(error) => {
                 self.remove(spec, slot);
@@ -242,8 +243,7 @@ impl Hub {
         };
         let cursor = self.0.telemetry.cursor(spec.namespace.to_string(), slot.owner.is_some());
         let feed = Arc::new(self.feed(spec, reader.newest().clone(), key, cursor.meter().clone()));
-        let known = Known::default();
-        let signals = spawn_reader(reader.knowing(known.clone()), permit, &self.0.tasks);
+        let signals = spawn_reader(reader, permit, &self.0.tasks);
         announce.send_replace(Some(Ok(self.replays(spec, feed.clone(), known))));
         let fanout = Fanout {
             feed,
@@ -261,11 +261,13 @@ impl Hub {
     async fn start(
         &self,
         spec: &Arc<CursorSpec>,
+        known: Known,
         cancelled: CancellationToken,
     ) -> Result<(Reader, OwnedSemaphorePermit, PositionKey), SubscribeError> {
         let key = self.key().await?;
         let permit = self.permit().await?;
-        let reader = Reader::open(self.0.source.clone(), spec.clone(), None, cancelled).await?;
+        let source = self.0.source.clone();
+        let reader = Reader::open(source, spec.clone(), None, known, cancelled).await?;
         Ok((reader, permit, key))
     }
 

@@ -27,7 +27,7 @@ pub(super) async fn search(
     let mut named = HashMap::new();
     let Some(last) = positions.iter().map(|position| position.time).max() else { return Ok(named) };
     let open = Open::among(positions.iter().map(|position| position.time));
-    let mut cursor = source.open(&bare(spec), &open).await?;
+    let mut cursor = source.open(&spec.stripped(), &open).await?;
     while let Some(batch) = cursor.next().await? {
         for event in &batch.events {
             let position = key.after(&event.token);
@@ -67,15 +67,9 @@ async fn is_lost(
     start: &ResumeToken,
 ) -> Result<bool, SourceError> {
     let open = Open::among([start.cluster_time()]);
-    match source.open(&bare(spec), &open).await {
+    match source.open(&spec.stripped(), &open).await {
         Ok(_) => Ok(false),
         Err(error) if error.fault == Fault::Lost => Ok(true),
         Err(error) => Err(error),
     }
-}
-
-fn bare(spec: &CursorSpec) -> CursorSpec {
-    let mut bare = CursorSpec::bare(spec.namespace.clone());
-    bare.expanded_events = spec.expanded_events;
-    bare
 }

@@ -2,6 +2,8 @@
 
 use mongodb::error::{Error, ErrorKind};
 
+use super::open::FENCE;
+
 /// A failure to open or read a cursor.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
@@ -23,12 +25,21 @@ pub enum Fault {
     Lost,
     /// MongoDB refuses the pipeline, or a stage fails on one event.
     Rejected,
+    /// A fenced cursor has come to the first event beyond its end.
+    Fence,
     /// The collection cannot be watched at all: a view or a time-series collection.
     Unwatchable,
     /// The service's own user may not do this.
     Privilege,
     /// The deployment is not a replica set.
     Topology,
+}
+
+impl Fault {
+    /// Whether it passes without anyone's doing here: what is asked for stands.
+    pub(crate) fn is_an_outage(self) -> bool {
+        matches!(self, Self::Transient | Self::Privilege | Self::Topology)
+    }
 }
 
 /// Codes by fault. What is not listed is [`Fault::Rejected`] unless a label says that it is resumable.
@@ -85,6 +96,9 @@ impl From<bson::error::Error> for SourceError {
 
 fn classify(error: &Error) -> (Option<i32>, Fault) {
     match error.kind.as_ref() {
+        ErrorKind::Command(command) if command.message.contains(FENCE.as_str()) => {
+            (Some(command.code), Fault::Fence)
+        }
         ErrorKind::Command(command) => (Some(command.code), of_command(error, command.code)),
         ErrorKind::Authentication { .. } => (None, Fault::Privilege),
         _ => (None, Fault::Transient),

@@ -18,36 +18,32 @@ pub struct Known(Arc<Mutex<Memory>>);
 
 #[derive(Debug, Default)]
 struct Memory {
-    poison: BTreeMap<ResumeToken, Poison>,
+    poison: BTreeMap<ResumeToken, Arc<Poison>>,
     bytes: usize,
 }
 
 impl Known {
-    /// The first one after a token.
-    pub(super) fn after(&self, token: &ResumeToken) -> Option<Poison> {
-        let memory = self.lock();
+    /// Those after a token.
+    pub(super) fn after(&self, token: &ResumeToken) -> Vec<Arc<Poison>> {
         let beyond = (Bound::Excluded(token), Bound::Unbounded);
-        memory.poison.range(beyond).next().map(|(_, poison)| poison.clone())
+        self.lock().poison.range(beyond).map(|(_, poison)| poison.clone()).collect()
     }
 
-    pub(super) fn add(&self, poison: &Poison) {
+    pub(super) fn add(&self, poison: Arc<Poison>) {
         let mut memory = self.lock();
-        if memory.poison.insert(poison.token.clone(), poison.clone()).is_none() {
-            memory.bytes += weight(poison);
+        let added = poison.weight();
+        if memory.poison.insert(poison.token.clone(), poison).is_none() {
+            memory.bytes += added;
         }
         while memory.bytes > MOST_BYTES {
             let Some((_, oldest)) = memory.poison.pop_first() else { break };
-            memory.bytes -= weight(&oldest);
+            memory.bytes -= oldest.weight();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn weight(poison: &Poison) -> usize {
-    poison.event.as_bytes().len() + 2 * poison.token.as_hex().len()
 }
 
 #[cfg(test)]
@@ -61,30 +57,33 @@ mod tests {
         ResumeToken::before(ClusterTime::from_bits(n))
     }
 
-    fn poison(n: u64, bytes: usize) -> Poison {
+    fn poison(n: u64, bytes: usize) -> Arc<Poison> {
         let event = rawdoc! { "text": "x".repeat(bytes) };
-        Poison { token: token(n), event, error: SourceError::unexpected("it fails") }
+        Arc::new(Poison { token: token(n), event, error: SourceError::unexpected("it fails") })
     }
 
-    fn after(known: &Known, n: u64) -> Option<ResumeToken> {
-        known.after(&token(n)).map(|poison| poison.token)
+    #[track_caller]
+    fn check(known: &Known, after: u64, expected: &[u64]) {
+        let found: Vec<_> = known.after(&token(after)).iter().map(|p| p.token.clone()).collect();
+        assert_eq!(found, expected.iter().map(|n| token(*n)).collect::<Vec<_>>(), "{after}");
     }
 
     #[test]
-    fn the_next_one_is_told() {
+    fn the_next_ones_are_told() {
         let known = Known::default();
-        [7, 3, 7].into_iter().for_each(|n| known.add(&poison(n, 10)));
-        for (from, expected) in [(0, Some(3)), (3, Some(7)), (6, Some(7)), (7, None)] {
-            assert_eq!(after(&known, from), expected.map(token), "{from}");
-        }
+        [7, 3, 7].into_iter().for_each(|n| known.add(poison(n, 10)));
+        check(&known, 0, &[3, 7]);
+        check(&known, 3, &[7]);
+        check(&known, 6, &[7]);
+        check(&known, 7, &[]);
     }
 
     #[test]
     fn the_oldest_are_forgotten() {
         let known = Known::default();
-        (1..=4).for_each(|n| known.add(&poison(n, MOST_BYTES / 3)));
-        assert_eq!(after(&known, 0), Some(token(3)));
-        known.add(&poison(5, 2 * MOST_BYTES));
-        assert_eq!(after(&known, 0), None);
+        (1..=4).for_each(|n| known.add(poison(n, MOST_BYTES / 3)));
+        check(&known, 0, &[3, 4]);
+        known.add(poison(5, 2 * MOST_BYTES));
+        check(&known, 0, &[]);
     }
 }

@@ -49,11 +49,7 @@ async fn is_alone(
     key: &RawDocument,
 ) -> Result<bool, SourceError> {
     let time = token.cluster_time();
-    let bare = CursorSpec {
-        expanded_events: spec.expanded_events,
-        ..CursorSpec::bare(spec.namespace.clone())
-    };
-    let mut cursor = source.open(&bare, &Open::among([time])).await?;
+    let mut cursor = source.open(&spec.stripped(), &Open::among([time])).await?;
     let mut count = 0;
     while let Some(batch) = cursor.next().await? {
         let same = |event: &&SourceEvent| {

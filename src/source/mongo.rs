@@ -57,7 +57,7 @@ impl MongoSource {
         spec: &CursorSpec,
         open: &Open,
     ) -> Result<Box<dyn ChangeCursor>, SourceError> {
-        let (pipeline, batch_size) = (open.pipeline(spec)?, open.batch_size());
+        let (pipeline, batch_size) = (open.pipeline(spec)?, open.batch);
         let (client, namespace) = (self.client.clone(), spec.namespace.clone());
         let await_time = self.await_time;
         // A task of its own: when the caller gives up, the driver's future still runs to its end and

@@ -1,5 +1,7 @@
 //! How a cursor is asked for.
 
+use std::sync::LazyLock;
+
 use bson::{Bson, Document, RawDocumentBuf, Timestamp, doc};
 
 use crate::{
@@ -9,7 +11,7 @@ use crate::{
 };
 
 /// Measured: larger batches gain nothing, ten times smaller ones lose half.
-const BATCH_SIZE: u32 = 1000;
+pub(super) const BATCH_SIZE: u32 = 1000;
 
 /// Small: a full batch is what ends the search for an event that is not there.
 const SEARCH_BATCH_SIZE: u32 = 50;
@@ -23,6 +25,8 @@ pub struct Open {
     pub window: Window,
     /// Whether events that exceed 16 MB come in fragments. Servers know this from 6.0.9 on.
     pub split: bool,
+    /// Most events that a batch should hold.
+    pub batch: u32,
 }
 
 /// Where a cursor starts.
@@ -44,10 +48,14 @@ pub struct Window {
     pub after: Option<ResumeToken>,
     /// Only events up to this one.
     pub until: Option<ResumeToken>,
-    /// Only events before this one.
-    pub before: Option<ResumeToken>,
-    /// Only events of these times, sorted, and what follows the last of them: without it, the server
-    /// would look through all that has happened since before it says that there is no more.
+    /// Whether the cursor fails with [`Fault::Fence`](super::Fault::Fence) on the first event beyond
+    /// `until`: without it, the server would look through all that has happened since before it says that
+    /// there is no more.
+    pub fenced: bool,
+    /// Not these events.
+    pub without: Vec<ResumeToken>,
+    /// Only events of these times, sorted, and what follows the last of them, which ends the reading as
+    /// a fence does, but with what was found.
     pub among: Vec<ClusterTime>,
     /// Only the events of one document at one time. Tokens do not tell them where events are cut up:
     /// the server writes them differently then.
@@ -61,7 +69,7 @@ impl Open {
     }
 
     fn within(time: ClusterTime, window: Window) -> Self {
-        Self { start: Start::At(time), window, split: false }
+        Self { start: Start::At(time), window, split: false, batch: BATCH_SIZE }
     }
 
     /// Everything after an event.
@@ -76,18 +84,14 @@ impl Open {
         among.sort_unstable();
         among.dedup();
         let first = among.first().copied().unwrap_or_default();
-        Self::within(first, Window { among, ..Window::default() })
+        let window = Window { among, ..Window::default() };
+        Self { batch: SEARCH_BATCH_SIZE, ..Self::within(first, window) }
     }
 
     /// The events of one document at one time, in fragments where they are too large for one message.
     pub fn fragments(time: ClusterTime, key: RawDocumentBuf) -> Self {
         let window = Window { only: Some((time, key)), ..Window::default() };
         Self { split: true, ..Self::within(time, window) }
-    }
-
-    /// Most events that a batch should hold.
-    pub(crate) fn batch_size(&self) -> u32 {
-        if self.window.among.is_empty() { BATCH_SIZE } else { SEARCH_BATCH_SIZE }
     }
 
     /// The pipeline to send for a spec.
@@ -141,15 +145,19 @@ impl Window {
         if let Some(after) = &self.after {
             bounds.insert("$gt", after.as_hex());
         }
-        if let Some(until) = &self.until {
+        if let Some(until) = self.until.as_ref().filter(|_| !self.fenced) {
             bounds.insert("$lte", until.as_hex());
         }
-        if let Some(before) = &self.before {
-            bounds.insert("$lt", before.as_hex());
+        if !self.without.is_empty() {
+            let without: Vec<_> = self.without.iter().map(ResumeToken::as_hex).collect();
+            bounds.insert("$nin", without);
         }
         let mut stages = Vec::new();
         if !bounds.is_empty() {
             stages.push(doc! { "$match": { "_id._data": bounds } });
+        }
+        if let Some(until) = self.until.as_ref().filter(|_| self.fenced) {
+            stages.push(fence(until));
         }
         if let Some((time, key)) = &self.only {
             let key = Document::try_from(key.as_ref()).unwrap_or_default();
@@ -168,4 +176,16 @@ impl Window {
         }
         stages
     }
+}
+
+/// Part of the error that ends a fenced cursor. Random: no document can contain it.
+pub(super) static FENCE: LazyLock<String> =
+    LazyLock::new(|| format!("fence {:032x} ", rand::random::<u128>()));
+
+/// Fails on whatever comes after an event. It reads nothing but the token, so that MongoDB runs it before
+/// it looks for images.
+fn fence(until: &ResumeToken) -> Document {
+    let within = doc! { "$lte": ["$_id._data", until.as_hex()] };
+    let fail = doc! { "$toInt": { "$concat": [FENCE.as_str(), "$_id._data"] } };
+    doc! { "$match": { "$expr": { "$cond": [within, true, fail] } } }
 }

@@ -6,7 +6,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Batch, ChangeCursor, ChangeSource, Fault, Known, Open, SourceError, SourceEvent, Start, large,
+    Batch, ChangeCursor, ChangeSource, Fault, Known, Open, SourceError, Start, large,
+    left_out::LeftOut,
     poison::{self, Poison},
 };
 use crate::{
@@ -25,7 +26,7 @@ pub enum Signal {
     /// The source is back and nothing was missed.
     Recovered,
     /// One event could not be read and was stepped over.
-    Skipped(Poison),
+    Skipped(Arc<Poison>),
     /// Changes were missed for good; reading goes on from the given time.
     Reset(SourceError, ClusterTime),
     /// The last signal.
@@ -56,12 +57,10 @@ pub struct Reader {
     newest: ResumeToken,
     /// What was read and not yet handed out, each with how far it takes `newest`.
     signals: VecDeque<(Signal, Option<ResumeToken>)>,
-    /// The first event beyond `newest` on which a stage fails: the cursor reads up to it.
-    poison: Option<Poison>,
-    /// What was found before, here or by others who read the same.
-    known: Known,
-    /// That event after all, when it was only too large to come as it is.
-    whole: Option<SourceEvent>,
+    /// Events beyond `newest` on which a stage fails.
+    left_out: LeftOut,
+    /// Up to where the search for them has come: the cursor reads no further.
+    until: Option<ResumeToken>,
     degraded: bool,
     /// When the source last answered.
     answered: Instant,
@@ -76,11 +75,13 @@ const QUIET_RETRIES: u32 = 1;
 const QUIET_TIME: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Opens a cursor at `start`, or now. When this returns, every later change will be read.
+    /// Opens a cursor at `start`, or now. When this returns, every later change will be read. What fails
+    /// on the way is shared with others who read the same through `known`.
     pub async fn open(
         source: Arc<dyn ChangeSource>,
         spec: Arc<CursorSpec>,
         start: Option<Open>,
+        known: Known,
         cancelled: CancellationToken,
     ) -> Result<Self, SourceError> {
         let start = match start {
@@ -91,39 +92,49 @@ impl Reader {
             (Start::AfterInvalidate(token), _) | (_, Some(token)) => token.clone(),
             (Start::At(time), None) => ResumeToken::before(*time),
         };
-        let cursor = match source.open(&spec, &start).await {
-            Ok(cursor) => Some(cursor),
-            Err(error) => {
-                poison::acquit(source.as_ref(), &spec, &newest, error).await.map(|()| None)?
-            }
-        };
-        Ok(Self {
+        let mut reader = Self {
             source,
             spec,
-            cursor,
+            cursor: None,
             origin: Some(start),
             newest,
             signals: VecDeque::new(),
-            poison: None,
-            known: Known::default(),
-            whole: None,
+            left_out: LeftOut::new(known),
+            until: None,
             degraded: false,
             answered: Instant::now(),
             times_hold: true,
             backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(15)),
             cancelled,
-        })
+        };
+        reader.begin().await?;
+        Ok(reader)
     }
 
-    /// Shares with others what is found on the way.
-    #[must_use]
-    pub fn knowing(self, known: Known) -> Self {
-        Self { known, ..self }
+    /// The first opening. It may fail on an event, for which `next` will look.
+    async fn begin(&mut self) -> Result<(), SourceError> {
+        self.left_out.renew(&self.newest);
+        let start = self.start();
+        match self.source.open(&self.spec, &start).await {
+            Ok(cursor) => self.cursor = Some(cursor),
+            Err(error) => {
+                let source = self.source.as_ref();
+                poison::acquit(source, &self.spec, &start, &self.newest, error).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How a cursor is asked for that goes on from `newest`.
+    fn start(&self) -> Open {
+        let mut start = self.origin.clone().unwrap_or_else(|| Open::after(&self.newest));
+        start.window.without = self.left_out.tokens();
+        start
     }
 
     /// Whether it reads what comes: it is neither on its way to a failing event nor without a cursor.
     pub fn is_steady(&self) -> bool {
-        self.poison.is_none() && self.cursor.is_some()
+        self.left_out.is_empty() && self.until.is_none() && self.cursor.is_some()
     }
 
     /// Everything up to this token was handed out or lies before the start.
@@ -138,8 +149,11 @@ impl Reader {
             if self.cancelled.is_cancelled() {
                 return Signal::Ended(EndReason::Cancelled);
             }
-            if let Some(signal) = self.hand_out() {
-                return signal;
+            if let Some((signal, reach)) = self.signals.pop_front() {
+                match self.hand_out(signal, reach).await {
+                    Some(signal) => return signal,
+                    None => continue,
+                }
             }
             match self.cursor.as_mut() {
                 Some(cursor) => match cursor.next().await {
@@ -151,13 +165,32 @@ impl Reader {
         }
     }
 
-    fn hand_out(&mut self) -> Option<Signal> {
-        let (signal, reach) = self.signals.pop_front()?;
+    /// `None`: it has to wait.
+    async fn hand_out(&mut self, signal: Signal, reach: Option<ResumeToken>) -> Option<Signal> {
+        let signal = match signal {
+            Signal::Skipped(poison) => self.tried_whole(poison).await?,
+            signal => signal,
+        };
         if let Some(reach) = reach.filter(|reach| *reach > self.newest) {
             self.newest = reach;
             self.origin = None;
         }
         Some(signal)
+    }
+
+    /// The failing event after all, when it was only too large to come as it is.
+    async fn tried_whole(&mut self, poison: Arc<Poison>) -> Option<Signal> {
+        match large::whole(self.source.as_ref(), &self.spec, &poison).await {
+            Ok(Some(event)) => Some(Signal::Batch(Batch { events: vec![event], resume: None })),
+            Err(error) if error.fault.is_an_outage() => {
+                let reach = Some(poison.token.clone());
+                self.signals.push_front((Signal::Skipped(poison), reach));
+                self.degrade(error);
+                self.rest().await;
+                None
+            }
+            Ok(None) | Err(_) => Some(Signal::Skipped(poison)),
+        }
     }
 
     fn say(&mut self, signal: Signal) {
@@ -174,29 +207,35 @@ impl Reader {
         if std::mem::take(&mut self.degraded) {
             self.say(Signal::Recovered);
         }
-        match self.poison.take_if(|poison| batch.has_passed(&poison.token)) {
-            Some(poison) => self.skip(poison, batch),
-            None => {
-                self.check_times(&mut batch);
-                let reach = batch.newest().cloned();
-                self.signals.push_back((Signal::Batch(batch), reach));
+        let searched = self.until.take_if(|until| batch.has_passed(until));
+        self.report_passed(&mut batch, searched.as_ref());
+        self.check_times(&mut batch);
+        let reach = match searched {
+            // What comes then was not asked for, whatever the batch's own token says.
+            Some(searched) => {
+                (self.cursor, batch.resume) = (None, None);
+                Some(searched)
             }
-        }
+            None => batch.newest().cloned(),
+        };
+        self.signals.push_back((Signal::Batch(batch), reach));
     }
 
-    /// Everything before the failing event was read: what is left of the cursor is of no use.
-    fn skip(&mut self, poison: Poison, mut batch: Batch) {
-        self.cursor = None;
-        let events = batch.split_before(&poison.token);
-        let sound = Batch { events, resume: None };
-        let reach = sound.newest().cloned();
-        self.signals.push_back((Signal::Batch(sound), reach));
-        let reach = Some(poison.token.clone());
-        let signal = match self.whole.take() {
-            Some(event) => Signal::Batch(Batch { events: vec![event], resume: None }),
-            None => Signal::Skipped(poison),
+    /// Reports the events that were left out of a batch, each behind those before it.
+    fn report_passed(&mut self, batch: &mut Batch, end: Option<&ResumeToken>) {
+        let passed = |batch: &Batch, token: &ResumeToken| {
+            batch.has_passed(token) && end.is_none_or(|end| token <= end)
         };
-        self.signals.push_back((signal, reach));
+        while let Some(poison) = self.left_out.take_first(|token| passed(batch, token)) {
+            let events = batch.split_before(&poison.token);
+            if !events.is_empty() {
+                let sound = Batch { events, resume: None };
+                let reach = sound.newest().cloned();
+                self.signals.push_back((Signal::Batch(sound), reach));
+            }
+            let reach = Some(poison.token.clone());
+            self.signals.push_back((Signal::Skipped(poison), reach));
+        }
     }
 
     /// A batch's token is only used as a time while every event's token agrees with its cluster time.
@@ -215,27 +254,35 @@ impl Reader {
 
     /// One attempt to open the cursor again.
     async fn reopen(&mut self) {
-        let wait = self.backoff.wait();
-        let cancelled = self.cancelled.clone();
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = cancelled.cancelled() => return,
+        self.rest().await;
+        if self.cancelled.is_cancelled() {
+            return;
         }
-        let mut open = self.origin.clone().unwrap_or_else(|| Open::after(&self.newest));
-        open.window.before = self.poison.as_ref().map(|poison| poison.token.clone());
+        self.left_out.renew(&self.newest);
+        let mut open = self.start();
+        open.window.until = self.until.clone();
         match self.source.open(&self.spec, &open).await {
             Ok(cursor) => self.cursor = Some(cursor),
             Err(error) => self.failed(error, true).await,
         }
     }
 
+    /// Waits before another attempt.
+    async fn rest(&mut self) {
+        let wait = self.backoff.wait();
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.cancelled.cancelled() => {}
+        }
+    }
+
     async fn failed(&mut self, error: SourceError, opening: bool) {
         self.cursor = None;
         match error.fault {
-            Fault::Transient | Fault::Privilege | Fault::Topology => self.degrade(error),
+            fault if fault.is_an_outage() => self.degrade(error),
             Fault::Lost => self.restart(error).await,
             Fault::Unwatchable => self.say(Signal::Ended(EndReason::Refused(error))),
-            Fault::Rejected => self.step_over(error, opening).await,
+            _ => self.step_over(error, opening).await,
         }
     }
 
@@ -243,7 +290,7 @@ impl Reader {
         let brief = self.backoff.attempts() < QUIET_RETRIES && self.answered.elapsed() < QUIET_TIME;
         if !self.degraded && !brief {
             self.degraded = true;
-            self.say(Signal::Degraded(error));
+            self.signals.push_front((Signal::Degraded(error), None));
         }
     }
 
@@ -256,7 +303,8 @@ impl Reader {
         match self.source.open(&self.spec, &Open::at(now)).await {
             Ok(cursor) => {
                 self.cursor = Some(cursor);
-                (self.poison, self.whole) = (None, None);
+                self.left_out.clear();
+                self.until = None;
                 let reach = Some(ResumeToken::before(now));
                 self.signals.push_back((Signal::Reset(error, now), reach));
             }
@@ -264,33 +312,22 @@ impl Reader {
         }
     }
 
-    /// A stage failed, presumably on one event: that one is left out, its siblings are not.
+    /// A stage failed, presumably on an event: that one is left out, its siblings are not.
     async fn step_over(&mut self, error: SourceError, opening: bool) {
-        match self.find_poison().await {
-            Ok(Some(poison)) => match large::whole(self.source.as_ref(), &self.spec, &poison).await
-            {
-                Ok(whole) => {
-                    (self.poison, self.whole) = (Some(poison), whole);
-                    self.backoff.reset();
-                }
-                Err(unreachable) => self.degrade(unreachable),
-            },
+        if self.left_out.renew(&self.newest) {
+            return self.backoff.reset();
+        }
+        let source = self.source.as_ref();
+        match poison::find(source, &self.spec, self.start(), &self.newest).await {
+            Ok(Some(found)) => {
+                found.poison.into_iter().for_each(|poison| self.left_out.add(poison));
+                self.until = Some(found.until);
+                self.backoff.reset();
+            }
             Ok(None) if opening => self.say(Signal::Ended(EndReason::Refused(error))),
             Ok(None) => self.degrade(error),
             Err(unreachable) => self.degrade(unreachable),
         }
-    }
-
-    /// One that is known is taken to be it; when reading up to that fails, there is an earlier one.
-    async fn find_poison(&mut self) -> Result<Option<Poison>, SourceError> {
-        if self.poison.is_none()
-            && let Some(known) = self.known.after(&self.newest)
-        {
-            return Ok(Some(known));
-        }
-        let found = poison::find(self.source.as_ref(), &self.spec, &self.newest).await?;
-        found.iter().for_each(|poison| self.known.add(poison));
-        Ok(found)
     }
 }
 

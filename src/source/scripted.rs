@@ -60,26 +60,27 @@ struct Entry {
 impl Scripted {
     /// Commits one insert with `_id: n`.
     pub(crate) fn insert(&self, n: i32) {
-        self.commit(&[n], false);
+        self.commit(&[(n, false)]);
     }
 
     /// Commits an insert on which every stage fails.
     pub(crate) fn poison(&self, n: i32) {
-        self.commit(&[n], true);
+        self.commit(&[(n, true)]);
     }
 
     /// Commits inserts that share a cluster time.
     pub(crate) fn transaction(&self, all: &[i32]) {
-        self.commit(all, false);
+        self.commit(&all.iter().map(|n| (*n, false)).collect::<Vec<_>>());
     }
 
-    fn commit(&self, all: &[i32], poison: bool) {
+    /// Commits inserts that share a cluster time; every stage fails on some.
+    pub(crate) fn commit(&self, all: &[(i32, bool)]) {
         let mut state = self.state();
         state.time += 1;
-        for (index, n) in all.iter().enumerate() {
+        for (index, (n, poison)) in all.iter().enumerate() {
             let hex = format!("{}2B{index:04X}", ResumeToken::before(state.now()).as_hex());
             let token = ResumeToken::from_hex(&hex).unwrap();
-            state.log.push(Entry { token, n: *n, poison });
+            state.log.push(Entry { token, n: *n, poison: *poison });
         }
         drop(state);
         self.0.moved.send_modify(|count| *count += 1);
@@ -150,9 +151,10 @@ impl State {
         }
         let next = self.log.partition_point(|entry| entry.token < start);
         let (number, staged) = (self.opened.len() - 1, !spec.pipeline.is_empty());
-        let first = self.log[next..].iter().filter(|entry| open.lets(&entry.token)).take(BATCH);
-        if staged && first.into_iter().any(|entry| entry.poison) {
-            return Err(error(Fault::Rejected));
+        let mut first =
+            self.log[next..].iter().filter(|entry| open.lets(&entry.token)).take(open.batch());
+        if let Some(fault) = first.find_map(|entry| open.fails_on(entry, staged)) {
+            return Err(error(fault));
         }
         Ok(Cursor {
             number,
@@ -171,23 +173,21 @@ impl State {
         }
         let end = self.frozen.get(&cursor.number).copied().unwrap_or(self.log.len());
         let mut batch = Batch::default();
-        while cursor.next < end && batch.events.len() < BATCH {
+        while cursor.next < end && batch.events.len() < cursor.open.batch() {
             let entry = self.log[cursor.next].clone();
             if cursor.open.lets(&entry.token) {
-                if entry.poison && cursor.staged {
-                    return Err(error(Fault::Rejected));
+                if let Some(fault) = cursor.open.fails_on(&entry, cursor.staged) {
+                    return Err(error(fault));
                 }
                 batch.events.push(entry.event());
             }
             cursor.next += 1;
         }
-        let caught_up = cursor.next == end;
-        let at_end = self.log.get(cursor.next.wrapping_sub(1)).map(|entry| entry.token.clone());
         let last = batch.events.last().map(|event| event.token.clone());
-        batch.resume = match (caught_up, &last) {
-            (true, None) => at_end.map(|token| ResumeToken::before(token.cluster_time())),
-            _ => last.clone(),
-        };
+        let looked_at = self.log[..cursor.next].last().filter(|_| cursor.next == end);
+        let mark = looked_at.map(|entry| ResumeToken::before(entry.token.cluster_time()));
+        // Nothing is greater than none.
+        batch.resume = last.clone().max(mark);
         Ok((last.is_some() || !std::mem::replace(&mut cursor.begun, true)).then_some(batch))
     }
 }
@@ -210,10 +210,25 @@ impl Entry {
 impl Open {
     fn lets(&self, token: &ResumeToken) -> bool {
         self.window.after.as_ref().is_none_or(|after| token > after)
-            && self.window.until.as_ref().is_none_or(|until| token <= until)
-            && self.window.before.as_ref().is_none_or(|before| token < before)
+            && (self.window.fenced || !self.is_beyond(token))
+            && !self.window.without.contains(token)
             && self.window.only.as_ref().is_none_or(|(time, _)| token.cluster_time() == *time)
             && self.window.lets_time(token.cluster_time())
+    }
+
+    fn batch(&self) -> usize {
+        BATCH.min(self.batch as usize)
+    }
+
+    fn fails_on(&self, entry: &Entry, staged: bool) -> Option<Fault> {
+        if self.window.fenced && self.is_beyond(&entry.token) {
+            return Some(Fault::Fence);
+        }
+        (entry.poison && staged).then_some(Fault::Rejected)
+    }
+
+    fn is_beyond(&self, token: &ResumeToken) -> bool {
+        self.window.until.as_ref().is_some_and(|until| token > until)
     }
 }
 

@@ -76,10 +76,11 @@ impl<'a> Round<'a> {
             let Some((_, origin)) = self.members.first() else { return Ok(None) };
             let (source, spec) = (self.replays.source.clone(), self.replays.spec.clone());
             let (start, open) = (origin.earliest(), open(origin));
-            match Reader::open(source, spec, Some(open), self.cancelled.clone()).await {
+            let (known, cancelled) = (self.replays.known.clone(), self.cancelled.clone());
+            match Reader::open(source, spec, Some(open), known, cancelled).await {
                 Ok(reader) => {
                     replay.begin(start);
-                    return Ok(Some(reader.knowing(self.replays.known.clone())));
+                    return Ok(Some(reader));
                 }
                 Err(error) if error.fault == Fault::Lost => self.turn_out_lost().await?,
                 Err(error) => return Err(error),

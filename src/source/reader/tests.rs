@@ -1,4 +1,5 @@
 use bson::rawdoc;
+use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::time::timeout;
 
 use super::*;
@@ -38,12 +39,22 @@ async fn open_at(
     staged: bool,
     start: Option<Open>,
 ) -> Result<Reader, SourceError> {
+    open_knowing(source, staged, start, &Known::default()).await
+}
+
+async fn open_knowing(
+    source: &Scripted,
+    staged: bool,
+    start: Option<Open>,
+    known: &Known,
+) -> Result<Reader, SourceError> {
     let mut spec = CursorSpec::bare(Namespace::new("d", "c"));
     if staged {
         spec.pipeline.push(rawdoc! { "$addFields": { "x": 1 } });
     }
     let cancelled = CancellationToken::new();
-    Reader::open(Arc::new(source.clone()), Arc::new(spec), start, cancelled).await
+    let (source, spec) = (Arc::new(source.clone()), Arc::new(spec));
+    Reader::open(source, spec, start, known.clone(), cancelled).await
 }
 
 /// Reads until what was said ends with `last`; batches without events are passed over.
@@ -141,24 +152,78 @@ async fn what_one_reader_found_the_next_one_knows() {
     source.insert(3);
     let mut openings = Vec::new();
     for _ in 0..2 {
-        let reader = open_at(&source, true, Some(start.clone())).await.unwrap();
-        let (mut reader, before) = (reader.knowing(known.clone()), source.openings());
+        let before = source.openings();
+        let mut reader = open_knowing(&source, true, Some(start.clone()), &known).await.unwrap();
         assert_eq!(said_until(&mut reader, "3").await, ["1", "skipped", "3"]);
         openings.push(source.openings() - before);
     }
     assert!(openings[1] < openings[0], "{openings:?}");
-    assert_eq!(openings[1], 3, "the one that fails, up to it, and after it");
+    assert_eq!(openings[1], 1, "one cursor, which leaves out what is known");
 
     let (source, known) = (Scripted::default(), Known::default());
     for n in 0..6 {
         if n == 2 || n == 4 { source.poison(n) } else { source.insert(n) }
     }
     let after = Open::after(&source.token(3));
-    let mut first = open_at(&source, true, Some(after)).await.unwrap().knowing(known.clone());
+    let mut first = open_knowing(&source, true, Some(after), &known).await.unwrap();
     assert_eq!(said_until(&mut first, "5").await, ["skipped", "5"]);
     let start = Open::after(&source.token(0));
-    let mut second = open_at(&source, true, Some(start)).await.unwrap().knowing(known);
+    let mut second = open_knowing(&source, true, Some(start), &known).await.unwrap();
     assert_eq!(said_until(&mut second, "5").await, ["1", "skipped", "3", "skipped", "5"]);
+}
+
+/// Events by number, the failing ones negative, as a reader tells of them.
+fn told(signal: &Signal) -> Vec<i32> {
+    let number =
+        |raw: &bson::RawDocument| raw.get_document("documentKey").unwrap().get_i32("_id").unwrap();
+    match signal {
+        Signal::Batch(batch) => batch.events.iter().map(|event| number(&event.raw)).collect(),
+        Signal::Skipped(poison) => vec![-number(&poison.event)],
+        Signal::Degraded(_) | Signal::Recovered => Vec::new(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// However many events fail and wherever, whoever reads, whatever others find meanwhile, and whenever the
+/// source fails: each event is told once, in order.
+#[tokio::test(start_paused = true)]
+async fn every_event_is_told_once_and_in_order() {
+    for seed in 0..300 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (source, known) = (Scripted::default(), Known::default());
+        let (share, count) = (rng.random_range(0.0..1.0_f64).powi(2), rng.random_range(1..80));
+        let mut all = Vec::new();
+        source.insert(0);
+        let start = Open::after(&source.token(0));
+        while all.len() < count {
+            let size = if rng.random_bool(0.2) { rng.random_range(2..20) } else { 1 };
+            let first = i32::try_from(all.len() + 1).unwrap();
+            let events: Vec<_> =
+                (first..first + size).map(|n| (n, rng.random_bool(share))).collect();
+            all.extend(events.iter().map(|(n, fails)| if *fails { -n } else { *n }));
+            source.commit(&events);
+        }
+        source.insert(1000);
+        all.push(1000);
+        let mut readers = Vec::new();
+        for _ in 0..3 {
+            let reader = open_knowing(&source, true, Some(start.clone()), &known).await.unwrap();
+            readers.push((reader, Vec::new()));
+        }
+        while !readers.is_empty() {
+            let index = rng.random_range(0..readers.len());
+            let (reader, heard) = &mut readers[index];
+            if rng.random_bool(0.1) {
+                source.fail(&[Fault::Transient]);
+            }
+            let signal = timeout(HOUR, reader.next()).await;
+            heard.extend(told(&signal.unwrap_or_else(|_| panic!("{seed}: {heard:?} of {all:?}"))));
+            assert_eq!(*heard, all[..heard.len()], "{seed}");
+            if heard.len() == all.len() {
+                readers.swap_remove(index);
+            }
+        }
+    }
 }
 
 /// A dead position that stays dead while the server is away is told once.

@@ -96,6 +96,27 @@ async fn a_failing_event_is_found_behind_many_others() {
     set.stop().await;
 }
 
+/// A client comes back over a long backlog in which events fail here and there: each is told in its place,
+/// to whoever reads it first and to whoever reads it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_failing_events_are_stepped_over() {
+    let set = Faulty::start(vec![dividing()]).await;
+    let start = set.app.sse("c/div").await.last_id;
+    let fails = |id: i64| id % 97 == 0 || (4000..4020).contains(&id);
+    for first in (0..12_000).step_by(1000) {
+        let all: Vec<_> = (first..first + 1000).map(|id| (id, i32::from(!fails(id)))).collect();
+        insert(&set, &all).await;
+    }
+    let word = |id| if fails(id) { "skipped".to_owned() } else { id.to_string() };
+    let expected: Vec<_> = (0..12_000).map(word).collect();
+    let replica = super::TestApp::at(&set.mongod.uri(), set.app.db.clone(), "").await;
+    for _ in 0..2 {
+        let mut back = replica.resume("c/div", &start).await;
+        assert!(heard(&mut back, 11_999).await == expected);
+    }
+    set.stop().await;
+}
+
 /// Whoever comes back with the id of a notice is not told again: from memory, and from a cold replica.
 #[tokio::test]
 async fn a_notice_is_a_place_to_come_back_to() {
