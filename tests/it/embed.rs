@@ -129,6 +129,10 @@ async fn entity_feeds_come_with_it() {
     }
     let event = acme.until("entity.create").await.json();
     assert_eq!((event["subject"].as_str(), event["tenant"].as_str()), (Some("2"), Some("acme")));
+    let lost = [("x-tenant", "acme"), ("last-event-id", "lost")];
+    let mut lost = Sse::begin(app.address, path, &lost).await;
+    let link = lost.until("reset").await.json()["recover"]["link"].take();
+    assert_eq!(link, format!("/live/{name}/orders"));
     tailwater.close().await;
     assert_eq!(acme.until("close").await.json()["code"], 1012);
     serving.abort();

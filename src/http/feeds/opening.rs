@@ -19,6 +19,7 @@ use crate::{
         error::ApiError,
         gate::{Admitted, Decided},
         lifetime::Tempo,
+        link::outside,
         opening::owner,
         record::{Line, Record},
         session::Session,
@@ -76,7 +77,7 @@ impl<'a> Opening<'a> {
         let record = Record::connection(state, parts, line, seat);
         let (sub, topic) = (record.subscriber().id().number(), record.subscriber().topic());
         tracing::info!(sub, topic, "an entity feed is open");
-        Ok(self.session(subscription, resumed).recorded(record))
+        Ok(self.session(subscription, resumed, outside(parts)).recorded(record))
     }
 
     async fn subscribe(
@@ -96,10 +97,10 @@ impl<'a> Opening<'a> {
         Ok(subscription)
     }
 
-    fn session(self, subscription: Subscription, resumed: Option<Place>) -> Session {
+    fn session(self, subscription: Subscription, resumed: Option<Place>, outside: &str) -> Session {
         let Self { state, feeds, admitted, decided, wishes, found, planned } = self;
         let expiry = admitted.caller.principal().and_then(|principal| principal.expires_at());
-        let (collection, more) = links(state, planned.bundle.collections());
+        let (collection, more) = links(state, outside, planned.bundle.collections());
         let tempo = Tempo { heartbeat: Some(wishes.heartbeat.duration()), ..state.tempo() };
         let session = Session::new(subscription, tempo, collection, wishes.etag);
         let close = session.close_handle();
@@ -173,8 +174,9 @@ fn resume(asked: Option<&str>, place: Option<&Place>, bundle: &Bundle) -> Resume
 }
 
 /// The links by which what was missed is read: the first, and those of further collections.
-fn links(state: &AppState, collections: Vec<&Namespace>) -> (String, Vec<String>) {
-    let mut links = collections.into_iter().map(|it| place::collection_path(&state.0.mounts, it));
+fn links(state: &AppState, outside: &str, collections: Vec<&Namespace>) -> (String, Vec<String>) {
+    let link = |it| format!("{outside}{}", place::collection_path(&state.0.mounts, it));
+    let mut links = collections.into_iter().map(link);
     (links.next().unwrap_or_default(), links.collect())
 }
 
