@@ -25,11 +25,13 @@ pub(crate) async fn serve(
     let Some(feeds) = &state.0.feeds else {
         return Err(ApiError::NotFound("no such resource".to_owned()));
     };
-    match (request.method(), target) {
-        (&Method::GET, Target::Schema(entity)) => {
-            schema::serve(state, feeds, request, &entity).await
-        }
-        (&Method::GET, target) => open::open(state, feeds, request, target).await,
-        (method, _) => Err(ApiError::MethodNotAllowed(method.to_string(), "GET")),
+    if request.method() != Method::GET {
+        let (parts, _) = request.into_parts();
+        state.authenticated(&parts).await?;
+        return Err(ApiError::MethodNotAllowed(parts.method.to_string(), "GET"));
+    }
+    match target {
+        Target::Schema(entity) => schema::serve(state, feeds, request, &entity).await,
+        target => open::open(state, feeds, request, target).await,
     }
 }

@@ -77,7 +77,13 @@ async fn dispatch(state: &AppState, request: Request) -> Result<Response, ApiErr
     if path == "/_" || path.starts_with("/_/") {
         return missing(state, &parts, ApiError::NotFound("no such resource".to_owned())).await;
     }
-    if let Some(target) = feeds::target::Target::parse(state, path)? {
+    let feed = match feeds::target::Target::parse(state, path) {
+        Err(error) if error.status() == StatusCode::NOT_FOUND => {
+            return missing(state, &parts, error).await;
+        }
+        feed => feed?,
+    };
+    if let Some(target) = feed {
         return feeds::serve(state, Request::from_parts(parts, body), target).await;
     }
     let target = match Target::parse(path, &state.0.mounts, host(&parts.headers, &parts.uri)) {

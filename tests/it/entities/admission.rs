@@ -48,6 +48,17 @@ async fn nobody_learns_what_exists_before_being_let_in() {
         let stranger = shop.app.with("GET", path, &[("accept", "text/event-stream")]).await;
         assert_eq!((stranger.status, stranger.body.as_str()), (401, ""), "{path}");
     }
+    for (method, path, known) in [
+        ("GET", "/api/subscriptions", 404),
+        ("GET", "/api/subscribe/Order/x", 404),
+        ("GET", "/api/subscribe/a/b/c", 404),
+        ("POST", "/api/subscribe/Order", 405),
+        ("DELETE", "/api/subscriptions/x", 405),
+    ] {
+        assert_eq!(shop.app.with(method, path, &[]).await.status, 401, "{method} {path}");
+        let ann = shop.app.as_user("ann", method, path).await;
+        assert_eq!(ann.status, known, "{method} {path}");
+    }
     for path in
         ["/api/subscribe/Case", "/api/subscribe/Nothing", "/api/subscribe?topic=entity.Order"]
     {
