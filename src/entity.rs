@@ -62,7 +62,7 @@ pub use file::{Note, Origin};
 pub use heartbeat::{Heartbeat, HeartbeatError};
 pub use operation::{Operation, Operations, OperationsError};
 pub use payload::Payload;
-pub use print::Print;
+pub use print::{Print, Said};
 pub use publication::{Publication, Published};
 pub use rendition::{Rendered, RenderedEvent, Rendition, Withheld, WithheldReason};
 pub use subscription_def::{Scope, SubscriptionDef, Transport, Transports};

@@ -27,7 +27,7 @@ pub struct Selection {
     pub(super) leave: bool,
     /// Whether events carry pre-images.
     pub(super) pre_images: bool,
-    /// Whether the permission restricts which documents are seen, here or on the server.
+    /// Whether the subscriber is held to some documents, here or on the server.
     pub(super) scoped: bool,
     /// When there are any, they decide, and nothing else does: what one of them selects is selected.
     pub(super) any_of: Vec<Selection>,
@@ -38,6 +38,12 @@ impl Selection {
     /// same: they are of one cursor.
     pub fn any_of(several: Vec<Self>) -> Self {
         Self { any_of: several, ..Self::default() }
+    }
+
+    /// The same for a subscriber that is held to some events by something else than its permission.
+    #[must_use]
+    pub fn held(self) -> Self {
+        Self { scoped: true, ..self }
     }
 
     /// Whether every event is selected whole, without looking.

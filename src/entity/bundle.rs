@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bson::{Bson, doc};
 
-use super::{EntityDef, Feed, FeedError, Part, Print, Publication, Rendition, print::Printed};
+use super::{EntityDef, Feed, FeedError, Part, Publication, Rendition, Said, print::Printed};
 use crate::{
     binding::{Binding, CursorSpec, Images, Namespace, PlanError, Scope, Selection},
     change::{ChangeEvent, View},
@@ -44,16 +44,12 @@ pub struct Planned {
 /// A change as one reader is told of it.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Envelopes, in declared order.
-    pub events: Vec<Arc<Print>>,
+    /// Envelopes and notices, in declared order.
+    pub said: Vec<Said>,
     /// The number of the last event of the change, shown or not.
     pub last: u32,
     /// How many could not be decided.
     pub withheld: usize,
-    /// How many could not be written.
-    pub unshowable: usize,
-    /// What the reader has to be told of those.
-    pub notice: Option<&'static str>,
     /// How many the filter did not let pass.
     pub filtered: usize,
 }
@@ -165,14 +161,13 @@ impl Strand {
 impl Told {
     /// What the reader is not given.
     pub fn kept(&self) -> Kept {
-        Kept { dropped: self.withheld + self.unshowable, filtered: self.filtered }
+        let unshowable = self.said.iter().filter(|said| matches!(said, Said::Notice(..))).count();
+        Kept { dropped: self.withheld + unshowable, filtered: self.filtered }
     }
 
     fn add(&mut self, printed: &Printed) {
-        self.events.extend(printed.events.iter().cloned());
+        self.said.extend(printed.said.iter().cloned());
         self.withheld += printed.withheld;
-        self.unshowable += printed.unshowable;
-        self.notice = self.notice.or(printed.notice);
         self.filtered += printed.filtered;
     }
 }

@@ -148,7 +148,10 @@ impl Feed {
         let plan = |scope: &Scope| {
             Binding::plan(&self.entity.namespace, &definition, &Variables::default(), scope)
         };
-        let binding = plan(&all_of(scopes))?;
+        let mut binding = plan(&all_of(scopes))?;
+        if self.audience.is_held() {
+            binding.selection = binding.selection.held();
+        }
         let cuts = scopes.iter().map(|scope| plan(&cut_of(scope)).map(|binding| binding.reshaping));
         let cuts: Vec<Reshaping> =
             cuts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();

@@ -15,17 +15,25 @@ pub struct Print {
     json: OnceLock<Bytes>,
 }
 
+/// What a reader is told of one event of a change.
+#[derive(Debug, Clone)]
+pub enum Said {
+    /// Its envelope.
+    Envelope(Arc<Print>),
+    /// Why there is none.
+    Notice(u32, &'static str),
+}
+
 /// A change in one rendition and view.
 #[derive(Debug)]
 pub(super) struct Printed {
     rendition: Rendition,
     view: View,
     first: u32,
-    pub(super) events: Vec<Arc<Print>>,
+    /// In the order of the events.
+    pub(super) said: Vec<Said>,
+    /// How many could not be decided.
     pub(super) withheld: usize,
-    pub(super) unshowable: usize,
-    /// What the reader is told of those.
-    pub(super) notice: Option<&'static str>,
     pub(super) filtered: usize,
 }
 
@@ -50,6 +58,16 @@ impl Print {
     }
 }
 
+impl Said {
+    /// The event's position among the events of the change.
+    pub fn ordinal(&self) -> u32 {
+        match self {
+            Self::Envelope(print) => print.event().ordinal,
+            Self::Notice(ordinal, _) => *ordinal,
+        }
+    }
+}
+
 impl Printed {
     /// Made by whoever asks first. Publications of a change differ in their first number only.
     pub(super) fn of(
@@ -70,20 +88,21 @@ impl Printed {
 
     fn new(rendition: Rendition, view: View, first: u32, rendered: Rendered) -> Self {
         let entity = &rendition.entity.name;
-        let (mut unshowable, mut notice) = (0, None);
-        for withheld in &rendered.withheld {
+        let mut withheld = 0;
+        let events = rendered.events.into_iter();
+        let mut said: Vec<_> =
+            events.map(|event| Said::Envelope(Arc::new(Print::new(event)))).collect();
+        for kept in &rendered.withheld {
             tracing::warn!(
-                entity = %entity, event = %withheld.event, reason = %withheld.reason,
+                entity = %entity, event = %kept.event, reason = %kept.reason,
                 "an event is withheld"
             );
-            if let Some(said) = withheld.reason.notice() {
-                unshowable += 1;
-                notice.get_or_insert(said);
+            match kept.ordinal.zip(kept.reason.notice()) {
+                Some((ordinal, notice)) => said.push(Said::Notice(ordinal, notice)),
+                None => withheld += 1,
             }
         }
-        let withheld = rendered.withheld.len() - unshowable;
-        let events = rendered.events.into_iter().map(|event| Arc::new(Print::new(event))).collect();
-        let filtered = rendered.filtered;
-        Self { rendition, view, first, events, withheld, unshowable, notice, filtered }
+        said.sort_by_key(Said::ordinal);
+        Self { rendition, view, first, said, withheld, filtered: rendered.filtered }
     }
 }

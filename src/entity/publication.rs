@@ -139,6 +139,7 @@ impl Publication {
                 Ok(false) => {}
                 Err(undecided) => self.withheld.push(Withheld {
                     event: declared.name.clone(),
+                    ordinal: None,
                     reason: WithheldReason::Condition(undecided),
                 }),
             }

@@ -62,6 +62,8 @@ pub struct RenderedEvent {
 pub struct Withheld {
     /// The declared name of the event; empty when it concerns all events of the change.
     pub event: String,
+    /// Its position among the events of the change, or that of the first. `None`: it may be none of them.
+    pub ordinal: Option<u32>,
     /// Why.
     pub reason: WithheldReason,
 }
@@ -116,13 +118,14 @@ impl Rendition {
         let mut rendered = Rendered::default();
         let mine = |published: &&Published| self.events.contains(&published.event);
         let mut mine = publication.published.iter().filter(mine).peekable();
-        if mine.peek().is_none() || view == View::Leave {
-            return rendered;
-        }
+        let Some(first) = mine.peek().filter(|_| view != View::Leave) else { return rendered };
         match self.shown(event, publication, view) {
             Ok(Some(shown)) => mine.for_each(|published| shown.render(*published, &mut rendered)),
             Ok(None) => {}
-            Err(reason) => rendered.withheld.push(Withheld { event: String::new(), reason }),
+            Err(reason) => {
+                let ordinal = Some(first.ordinal);
+                rendered.withheld.push(Withheld { event: String::new(), ordinal, reason });
+            }
         }
         rendered
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{outgoing::Outgoing, recover::Recovery, rights::RightsGuard};
 use crate::{
+    binding::Namespace,
     catalog::DeclarationGuard,
     change::{ChangeEvent, PositionId, View},
-    entity::{Bundle, EventId, Kept},
-    hub::{Item, Reset, Skipped},
+    entity::{Bundle, EventId, Kept, Said},
+    hub::{Item, Skipped},
     telemetry::Telemetry,
 };
 
@@ -62,7 +63,7 @@ impl Edition {
     pub(crate) fn id(&self, position: &PositionId) -> PositionId {
         let last = self.last.as_ref().filter(|last| last.position == position.as_str());
         let ordinal = last.map_or(0, |last| last.ordinal);
-        PositionId::worded(&EventId { position: position.as_str(), ordinal }.to_string())
+        worded(position, ordinal)
     }
 
     /// Says an item of the hub. Gives what of it the reader does not get.
@@ -75,14 +76,14 @@ impl Edition {
         match item {
             Item::Change(event, view) => return self.tell_change(&event, view, into),
             Item::Reset(reset) => {
-                if self.is_news(&reset.at.id) && self.concerns(&reset) {
+                if self.is_news(&reset.at.id) && self.shows(|shown| reset.is_about(shown)) {
                     let reset = Arc::new(reset.with_id(self.id(&reset.at.id)));
                     let recovery = || Recovery { more: self.more.clone(), ..recovery() };
                     into.push(Outgoing::from_item(Item::Reset(reset), recovery));
                 }
             }
             Item::Skipped(skipped) => {
-                if self.is_news(&skipped.id) {
+                if self.is_news(&skipped.id) && self.shows(|shown| skipped.is_about(shown)) {
                     into.push(Outgoing::Skipped(Arc::new(skipped.with_id(self.id(&skipped.id)))));
                 }
             }
@@ -98,9 +99,9 @@ impl Edition {
         resumed.is_none_or(|place| place.position != notice.as_str())
     }
 
-    /// Whether changes were missed of what the reader is shown.
-    fn concerns(&self, reset: &Reset) -> bool {
-        self.bundle.collections().into_iter().any(|namespace| reset.is_about(namespace))
+    /// Whether the reader is shown a collection of which something holds.
+    fn shows(&self, holds: impl Fn(&Namespace) -> bool) -> bool {
+        self.bundle.collections().into_iter().any(holds)
     }
 
     fn tell_change(
@@ -113,16 +114,23 @@ impl Edition {
         let here = |place: &Place| place.position == event.id().as_str();
         // The first change is the one that was come back with, or that one is no more.
         let seen = self.resumed.take().filter(here).map(|place| place.ordinal);
-        let owed = |ordinal: u32| seen.is_none_or(|seen| ordinal > seen);
-        let owed = told.events.iter().filter(|print| owed(print.event().ordinal));
-        into.extend(owed.map(|print| Outgoing::Envelope(print.clone())));
+        let owed = |said: &Said| seen.is_none_or(|seen| said.ordinal() > seen);
+        for said in told.said.iter().filter(|said| owed(said)) {
+            into.push(match said {
+                Said::Envelope(print) => Outgoing::Envelope(print.clone()),
+                Said::Notice(ordinal, reason) => {
+                    let id = worded(event.id(), *ordinal);
+                    Outgoing::Skipped(Arc::new(Skipped::unsaid(event, reason, id)))
+                }
+            });
+        }
         let ordinal = told.last.max(seen.unwrap_or_default());
         self.last = Some(Place { position: event.id().as_str().to_owned(), ordinal });
-        if let Some(notice) = told.notice.filter(|_| seen.is_none()) {
-            let skipped = Skipped::unsaid(event, notice, self.id(event.id()));
-            into.push(Outgoing::Skipped(Arc::new(skipped)));
-        }
         // What was kept of a change that was come back with has been counted before.
         if seen.is_none() { told.kept() } else { Kept::default() }
     }
+}
+
+fn worded(position: &PositionId, ordinal: u32) -> PositionId {
+    PositionId::worded(&EventId { position: position.as_str(), ordinal }.to_string())
 }

@@ -84,8 +84,8 @@ impl Skipped {
     /// The notice of an event that is no valid BSON: whether it is wanted cannot be told.
     fn unreadable(event: &ChangeEvent) -> Item {
         let (token, id) = (event.token().clone(), event.id().clone());
-        let reason = "the event is malformed".to_owned();
-        Item::Skipped(Arc::new(Self { reason, event: RawDocumentBuf::new(), token, id }))
+        let (reason, event) = ("the event is malformed".to_owned(), event.raw().to_owned());
+        Item::Skipped(Arc::new(Self { reason, event, token, id }))
     }
 }
 
@@ -104,6 +104,13 @@ impl Skipped {
     pub fn unsaid(event: &ChangeEvent, reason: &str, id: PositionId) -> Self {
         let reason = reason.to_owned();
         Self { reason, event: event.raw().to_owned(), token: event.token().clone(), id }
+    }
+
+    /// Whether it may be about the collection.
+    pub fn is_about(&self, namespace: &Namespace) -> bool {
+        let Ok(own) = self.event.get_document("ns") else { return true };
+        let is = |field, name: &str| own.get_str(field).is_ok_and(|found| found == name);
+        is("db", &namespace.db) && is("coll", &namespace.coll)
     }
 
     /// The same, with the id in the words of another surface.

@@ -1,11 +1,7 @@
 //! Documents that JSON, or a transport's framing, has no place for: whole, parseable, and followed by
 //! the next event.
 
-use bson::{
-    Bson, Decimal128, RawDocumentBuf, doc,
-    oid::ObjectId,
-    raw::{RawDocument, cstr},
-};
+use bson::{Bson, Decimal128, doc, oid::ObjectId};
 use serde_json::Value;
 
 use crate::support::{
@@ -188,7 +184,7 @@ async fn text_that_could_break_the_framing() {
     let text = "\0\u{1}\r\n\r\ndata: x\n\nid: forged\n\u{2028}\u{2029}\u{7f}\u{feff}\"\\</script>";
     let keyed = doc! { "_id": text, "text": text, "a\r\nb": { text.replace('\0', ""): text } };
     app.coll("c").insert_one(keyed).await.unwrap();
-    insert_invalid_utf8(&app).await;
+    app.insert_malformed("c", 2).await;
     app.coll("c").insert_one(doc! { "_id": 3 }).await.unwrap();
     for (mode, client) in &mut clients {
         let event: Value = serde_json::from_str(&client.text().await).unwrap();
@@ -206,15 +202,6 @@ async fn text_that_could_break_the_framing() {
     }
 }
 
-/// A string with a byte that is no UTF-8, as a client without checks writes it.
-async fn insert_invalid_utf8(app: &TestApp) {
-    let mut bytes = bson::serialize_to_vec(&doc! { "_id": 2, "bad": "a?b" }).unwrap();
-    let at = bytes.windows(3).position(|window| window == b"a?b").unwrap();
-    bytes[at + 1] = 0xFF;
-    let document = RawDocument::from_bytes(&bytes).unwrap();
-    app.db.run_raw_command(raw_insert(document)).await.unwrap();
-}
-
 /// An event that is no valid BSON is reported to whoever selects events: whether it is wanted cannot be
 /// told. Live, and in a replay.
 #[tokio::test]
@@ -228,7 +215,7 @@ async fn a_malformed_event_is_reported_to_whoever_selects() {
     // Once it has been brought something it waits for what is brought.
     app.coll("c").insert_one(doc! { "_id": 1, "k": "1" }).await.unwrap();
     client.change().await;
-    insert_invalid_utf8(&app).await;
+    app.insert_malformed("c", 2).await;
     app.coll("c").insert_one(doc! { "_id": 3, "k": "1" }).await.unwrap();
     let mut back = app.resume("c/mine?k=1", &start).await;
     assert_eq!(back.change().await["documentKey"]["_id"], 1);
@@ -238,15 +225,6 @@ async fn a_malformed_event_is_reported_to_whoever_selects() {
         assert_eq!(skipped.json()["reason"], "the event is malformed");
         assert_eq!(client.change().await["documentKey"]["_id"], 3);
     }
-}
-
-fn raw_insert(document: &RawDocument) -> RawDocumentBuf {
-    let mut command = RawDocumentBuf::new();
-    command.append(cstr!("insert"), "c");
-    let mut documents = bson::raw::RawArrayBuf::new();
-    documents.push(document.to_owned());
-    command.append(cstr!("documents"), documents);
-    command
 }
 
 /// Whatever the `_id` is made of, ids of events are 44 safe characters and every frame is well-formed.

@@ -66,7 +66,8 @@ impl<'a> Shown<'a> {
             Ok(Some(event)) => rendered.events.push(event),
             Ok(None) => rendered.filtered += 1,
             Err(reason) => {
-                rendered.withheld.push(Withheld { event: declared.name.clone(), reason });
+                let (event, ordinal) = (declared.name.clone(), Some(published.ordinal));
+                rendered.withheld.push(Withheld { event, ordinal, reason });
             }
         }
     }

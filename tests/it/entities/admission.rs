@@ -84,6 +84,20 @@ async fn without_authentication_there_are_no_feeds() {
     }
 }
 
+/// Of an event that cannot be read it cannot be told whose it is: only those are told who are held to
+/// nothing.
+#[tokio::test]
+async fn a_notice_is_for_those_who_are_held_to_nothing() {
+    let shop = Shop::start(ORDER).await;
+    let mut held = shop.feed("ann", "/api/subscribe/Case").await;
+    let mut root = shop.feed("root", "/api/subscribe/Case").await;
+    shop.app.insert_malformed("cases", 1).await;
+    shop.insert("cases", [doc! { "_id": 2, "owner": { "tenant": "acme" } }]).await;
+    assert!(root.sse.event().await.is("skipped"));
+    assert_eq!(root.subjects(1).await, ["2"]);
+    assert_eq!(held.subjects(1).await, ["2"]);
+}
+
 /// The permission of the route filters and cuts what is shown, in every part of the envelope.
 #[tokio::test]
 async fn a_permission_filters_and_cuts() {

@@ -203,6 +203,40 @@ async fn an_envelope_beyond_the_bound_is_reported() {
     assert_eq!(back.subjects(1).await, ["3"]);
 }
 
+/// Of several events of one change, each that is too large is reported in its own place: whoever is cut
+/// before the notice is told when it comes back, with the id of any of its siblings.
+#[tokio::test]
+async fn each_event_of_a_change_is_reported_in_its_place() {
+    let entity = "
+entities:
+  - name: Order
+    collection: DB.orders
+    source: /orders
+    events:
+      - { name: a, exclude: [text] }
+      - { name: b }
+      - { name: c, exclude: [text] }
+";
+    let shop = Shop::with(entity, everything(), "streams: { max_event: 100KiB }").await;
+    let mut reader = shop.feed("ann", FEED).await;
+    shop.insert("orders", [doc! { "_id": 1, "text": "x".repeat(110_000) }]).await;
+    let first = reader.event().await.id.unwrap();
+    let skipped = reader.sse.event().await;
+    assert!(skipped.is("skipped"), "{skipped:?}");
+    let third = reader.event().await.id.unwrap();
+    let skipped = skipped.id.unwrap();
+    assert_eq!([&skipped, &third], [&format!("{first}~1"), &format!("{first}~2")]);
+    shop.insert("orders", [doc! { "_id": 2 }]).await;
+    for (id, owed) in [(&first, vec![&skipped, &third]), (&skipped, vec![&third]), (&third, vec![])]
+    {
+        let mut back = shop.resume("ann", FEED, id).await;
+        for owed in owed {
+            assert_eq!(back.sse.event().await.id.as_ref(), Some(owed), "after {id}");
+        }
+        assert_eq!(back.subjects(3).await, ["2", "2", "2"], "after {id}");
+    }
+}
+
 /// An update whose document is gone before it is looked up has null data; where it cannot be told whose
 /// it is, nobody is shown it who is held to a tenant.
 #[tokio::test]

@@ -118,6 +118,22 @@ async fn a_topic_shows_what_its_reader_may_open() {
     assert_eq!(ann.sse.until("close").await.json()["code"], 4403);
 }
 
+/// A notice is about a collection: whoever is shown others is told nothing.
+#[tokio::test]
+async fn a_notice_is_for_those_who_see_the_collection() {
+    let shop = Shop::with(TOPICS, routes(&["Bill"]), "").await;
+    let mut ann = shop.feed("ann", "/api/subscribe?topic=wide").await;
+    let mut root = shop.feed("root", "/api/subscribe?topic=wide").await;
+    shop.app.insert_malformed("carts", 1).await;
+    shop.insert("bills", [doc! { "_id": "bill" }]).await;
+    assert!(root.sse.event().await.is("skipped"));
+    assert_eq!(root.subjects(1).await, ["bill"]);
+    assert_eq!(ann.subjects(1).await, ["bill"]);
+    shop.app.insert_malformed("bills", 2).await;
+    assert!(root.sse.event().await.is("skipped"));
+    assert!(ann.sse.event().await.is("skipped"));
+}
+
 /// The filters of the topic's route and of the entity's route both apply.
 #[tokio::test]
 async fn both_permissions_apply() {

@@ -3,7 +3,11 @@
 use std::{collections::HashSet, net::SocketAddr, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bson::{Document, doc};
+use bson::{
+    Document, RawDocumentBuf, doc,
+    raw::{RawArrayBuf, cstr},
+    rawdoc,
+};
 use mongodb::{Client, Collection, Database};
 use serde_json::Value;
 use tailwater::{access::hash_password, app, config::Config};
@@ -135,6 +139,18 @@ impl TestApp {
         let options =
             mongodb::options::CollectionOptions::builder().write_concern(majority).build();
         self.db.collection_with_options(name, options)
+    }
+
+    /// Inserts a document whose `bad` holds a byte that is no UTF-8, as a client without checks writes it.
+    pub(crate) async fn insert_malformed(&self, coll: &str, id: i32) {
+        let mut bytes = bson::serialize_to_vec(&doc! { "_id": id, "bad": "a?b" }).unwrap();
+        let at = bytes.windows(3).position(|window| window == b"a?b").unwrap();
+        bytes[at + 1] = 0xFF;
+        let mut documents = RawArrayBuf::new();
+        documents.push(RawDocumentBuf::from_bytes(bytes).unwrap());
+        let mut command = rawdoc! { "insert": coll };
+        command.append(cstr!("documents"), documents);
+        self.db.run_raw_command(command).await.unwrap();
     }
 
     /// Gives a collection another name, in place of whatever had it.
