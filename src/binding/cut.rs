@@ -249,12 +249,13 @@ impl Cut {
         {
             return Fate::Drop;
         }
-        for name in path.split('.') {
+        for (place, name) in path.split('.').enumerate() {
             match node.inner.get(name) {
                 Some(inner) if inner.named => return met,
                 Some(inner) => node = inner,
-                // A position in an array: the path goes on inside every element.
-                None if is_position(name) => {}
+                // A position in an array: the path goes on inside every element. First it is a field's own
+                // name, which nobody asked for; what is to be hidden is hidden there too.
+                None if is_position(name) && (place > 0 || self.mode == Mode::Exclude) => {}
                 None => return missed,
             }
         }
@@ -312,6 +313,7 @@ mod tests {
         let document = rawdoc! { "_id": 1, "a": { "x": 1 }, "p": { "b": 2, "c": 3 }, "z": 4 };
         check(&show, document, rawdoc! { "a": { "x": 1 }, "p": { "b": 2 } });
         check(&show, rawdoc! { "p": 5 }, rawdoc! {});
+        check(&show, rawdoc! { "5": { "a": 1 }, "p": { "5": { "b": 1 } } }, rawdoc! { "p": {} });
         check(&show, rawdoc! { "p": [{ "b": 1, "c": 2 }, 3] }, rawdoc! { "p": [{ "b": 1 }] });
     }
 
