@@ -23,7 +23,7 @@ mod mongodb;
 mod mounts;
 mod origin;
 mod position_key;
-mod prefix;
+pub(crate) mod prefix;
 mod secret;
 mod secret_file;
 mod settings;

@@ -8,7 +8,7 @@ use mongodb::{Client, Database};
 use crate::{
     access::Identity,
     app::Embedded,
-    config::{Config, Mounts},
+    config::{Config, Mounts, prefix},
     http::gate::Identify,
 };
 
@@ -107,7 +107,7 @@ impl RouterBuilder {
     /// Starts to watch users, permissions and definitions. MongoDB need not be there yet.
     ///
     /// # Errors
-    /// A file or a key that the configuration names and that cannot be used.
+    /// A file or a key that the configuration names and that cannot be used; a prefix that is no path.
     pub async fn build(self) -> anyhow::Result<Router> {
         let requests = self.database.client().clone();
         let cursors = self.cursors.clone().unwrap_or_else(|| requests.clone());
@@ -124,7 +124,8 @@ impl RouterBuilder {
         config.mongodb.settings.collection = SETTINGS.to_owned();
         config.entities = self.entities.clone().or(config.entities);
         if let Some(prefix) = &self.prefix {
-            config.prefix = prefix.trim_end_matches('/').to_owned();
+            let prefix = prefix::parse(prefix);
+            config.prefix = prefix.map_err(|reason| anyhow::anyhow!("the prefix {reason}"))?;
         }
         Ok(config)
     }

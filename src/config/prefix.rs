@@ -1,17 +1,27 @@
+//! The path under which the entity feeds are mounted.
+
 use super::settings::Settings;
 
 const KEY: &str = "prefix";
 
-/// The path under which the entity feeds are mounted, without a slash at the end.
 pub(crate) fn read(settings: &mut Settings) -> String {
     let text = settings.text(KEY);
-    let prefix = text.strip_suffix('/').unwrap_or(&text);
+    parse(&text).unwrap_or_else(|reason| {
+        settings.refuse_set(KEY, reason);
+        text
+    })
+}
+
+/// The path without a slash at the end, or why it cannot be one.
+pub(crate) fn parse(text: &str) -> Result<String, String> {
+    let prefix = text.strip_suffix('/').unwrap_or(text);
     if !is_path(prefix) {
-        settings.refuse_set(KEY, format!("is `{text}`; write a path like /api"));
+        Err(format!("is `{text}`; write a path like /api"))
     } else if prefix == "/_" || prefix.starts_with("/_/") {
-        settings.refuse_set(KEY, format!("is `{text}`, but what is below /_ is the service's own"));
+        Err(format!("is `{text}`, but what is below /_ is the service's own"))
+    } else {
+        Ok(prefix.to_owned())
     }
-    prefix.to_owned()
 }
 
 /// Only what needs no escaping in a URL, so that the route is what is written.

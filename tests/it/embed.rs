@@ -137,3 +137,14 @@ async fn entity_feeds_come_with_it() {
     assert_eq!(acme.until("close").await.json()["code"], 1012);
     serving.abort();
 }
+
+/// A prefix that no route can be under is refused, as it is in the configuration.
+#[tokio::test]
+async fn a_prefix_has_to_be_a_path() {
+    let db = fresh_database().await;
+    for prefix in ["", "/", "api", "/a b", "/_", "/_/x", "/a//b"] {
+        let built = Router::builder(db.clone()).identity(|_| None).prefix(prefix).build().await;
+        let error = built.unwrap_err().to_string();
+        assert!(error.contains("prefix"), "{prefix}: {error}");
+    }
+}
