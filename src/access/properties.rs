@@ -25,6 +25,7 @@ pub(super) fn scalar_text(value: &Bson) -> Option<String> {
         Bson::Double(number) => Some(number_text(*number)),
         Bson::Decimal128(number) => Some(number.to_string()),
         Bson::ObjectId(id) => Some(id.to_hex()),
+        Bson::Binary(binary) => binary.to_uuid().ok().map(|uuid| uuid.to_string()),
         Bson::DateTime(date) => Some(date.timestamp_millis().to_string()),
         _ => None,
     }

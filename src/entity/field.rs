@@ -41,12 +41,13 @@ impl Field {
         holder.get(last).ok().flatten()
     }
 
-    /// The value as the name of somebody: a string that is not empty, an ObjectId, an integer or a
+    /// The value as the name of somebody: a string that is not empty, an ObjectId, a whole number or a
     /// UUID. Anything else names nobody.
     pub fn name(&self, document: &RawDocument) -> Option<String> {
         match self.value(document)? {
             RawBsonRef::Int32(number) => Some(number.to_string()),
             RawBsonRef::Int64(number) => Some(number.to_string()),
+            RawBsonRef::Double(number) if is_whole(number) => Some(format!("{number}")),
             value @ (RawBsonRef::String(_) | RawBsonRef::ObjectId(_)) => plain::scalar_text(value),
             value @ RawBsonRef::Binary(binary)
                 if binary.subtype == bson::spec::BinarySubtype::Uuid
@@ -64,6 +65,11 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("."))
     }
+}
+
+/// Whether a number stands for one integer: a shell stores what is typed as an integer as a double.
+fn is_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0
 }
 
 fn is_name(name: &str) -> bool {
@@ -86,6 +92,10 @@ mod tests {
             (rawdoc! { "o": { "t": id } }, Some("5f9d88b9a9f8e8b0c0a1b2c3")),
             (rawdoc! { "o": { "t": 42 } }, Some("42")),
             (rawdoc! { "o": { "t": -7_i64 } }, Some("-7")),
+            (rawdoc! { "o": { "t": 42.0 } }, Some("42")),
+            (rawdoc! { "o": { "t": f64::INFINITY } }, None),
+            (rawdoc! { "o": { "t": f64::NAN } }, None),
+            (rawdoc! { "o": { "t": 1e300 } }, None),
             (rawdoc! { "o": { "t": uuid } }, Some("01010101-0101-0101-0101-010101010101")),
             (rawdoc! { "o": { "t": "" } }, None),
             (rawdoc! { "o": { "t": 1.5 } }, None),

@@ -1,6 +1,6 @@
 //! Tenants and users: each sees its own, on one cursor.
 
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 
 use super::shop::{ORDER, Reader, Shop};
 use crate::support::add_user;
@@ -27,6 +27,37 @@ async fn tenants_see_their_own() {
     let refused = shop.refused("nil", "/api/subscribe/Case").await;
     assert_eq!(refused.status, 403);
     assert!(refused.message().contains("tenant"), "{}", refused.message());
+}
+
+/// Whatever a tenant's name is made of, callers and documents are of the same where their texts are.
+#[tokio::test]
+async fn tenants_are_told_apart_by_their_text() {
+    let shop = Shop::start(ORDER).await;
+    let (uuid, id) = (bson::Uuid::new(), bson::oid::ObjectId::new());
+    let rows: [(Bson, Vec<Bson>); 4] = [
+        (uuid.into(), vec![uuid.into(), uuid.to_string().into()]),
+        (id.into(), vec![id.into(), id.to_hex().into()]),
+        (42.into(), vec![42_i64.into(), 42.0.into(), "42".into()]),
+        (7.0.into(), vec![7.into(), 7.0.into()]),
+    ];
+    for (n, (tenant, same)) in rows.into_iter().enumerate() {
+        let name = format!("user{n}");
+        add_user(&shop.app.db, &name, "user", None).await;
+        let users = shop.app.db.collection::<Document>("users");
+        let set = doc! { "$set": { "tenant": tenant.clone() } };
+        users.update_one(doc! { "_id": &name }, set).await.unwrap();
+        let mut reader = shop.feed(&name, "/api/subscribe/Case").await;
+        let others = [Bson::from(43), 42.5.into(), true.into(), "x".into(), Bson::Null];
+        let count = same.len();
+        for tenant in others.into_iter().chain(same) {
+            shop.insert("cases", [doc! { "owner": { "tenant": tenant } }]).await;
+        }
+        let mut texts = std::collections::HashSet::new();
+        for _ in 0..count {
+            texts.insert(reader.envelope().await["tenant"].as_str().unwrap().to_owned());
+        }
+        assert_eq!(texts.len(), 1, "{tenant}: {texts:?}");
+    }
 }
 
 /// Two tenants and two hundred users on one collection hold one cursor and see only their own.
