@@ -10,7 +10,7 @@ use crate::{
     binding::Namespace,
     config::Mounts,
     definition::{StreamDef, StreamDefs},
-    entity::Entities,
+    entity::{Asked, Entities, Found, Topic},
 };
 
 /// What one caller may open.
@@ -18,12 +18,8 @@ use crate::{
 pub struct Served {
     /// Declared streams.
     pub streams: Vec<ServedStream>,
-    /// Declared entities and subscriptions.
-    pub entities: Entities,
-    /// What their events are published under.
-    pub topics: Vec<String>,
-    /// Where the entity feeds are mounted.
-    pub prefix: String,
+    /// Entity feeds.
+    pub feeds: Vec<ServedFeed>,
     /// Host and port that clients connect to, when it is known.
     pub host: Option<String>,
 }
@@ -35,6 +31,35 @@ pub struct ServedStream {
     pub path: String,
     /// What it is.
     pub definition: StreamDef,
+}
+
+/// One feed, where it is served.
+#[derive(Debug)]
+pub struct ServedFeed {
+    /// Its path and query, percent-encoded.
+    pub path: String,
+    /// How it is asked for.
+    pub asked: Asked,
+    /// What it brings.
+    pub found: Found,
+}
+
+impl ServedFeed {
+    /// Every feed that is declared and can bring anything.
+    pub fn all(entities: &Entities, prefix: &str) -> Vec<Self> {
+        let feeds = entities.feeds().into_iter().map(|(asked, found)| {
+            let path = match &asked {
+                Asked::Entity(name) => format!("{prefix}/subscribe/{}", encode(name)),
+                Asked::Topic(Topic::All) => format!("{prefix}/subscribe?topic=*"),
+                Asked::Topic(Topic::Named(name)) => {
+                    format!("{prefix}/subscribe?topic={}", encode(name))
+                }
+                Asked::Subscription(name) => format!("{prefix}/subscriptions/{}", encode(name)),
+            };
+            Self { path, asked, found }
+        });
+        feeds.collect()
+    }
 }
 
 /// Characters of a path segment that need no encoding.

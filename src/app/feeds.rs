@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::{Declarations, declarations},
-    config::{AuthConfig, Config},
+    config::Config,
     http::surface::Feeds,
 };
 
@@ -25,7 +25,7 @@ pub(super) fn feeds(
         bail!("the declarations of entities cannot be used:\n  {}", notes.join("\n  "))
     })?;
     declarations::log(&declared.current());
-    let identity = host_knows || has_identity(&config.auth);
+    let identity = host_knows || config.auth.tells_callers_apart();
     if !identity {
         tracing::warn!(
             "entity feeds are not opened: subscriptions require an identity, and no \
@@ -33,9 +33,4 @@ pub(super) fn feeds(
         );
     }
     Ok(Some(Feeds { prefix: config.prefix.clone(), declarations: declared, identity }))
-}
-
-fn has_identity(auth: &AuthConfig) -> bool {
-    let mechanism = auth.basic.is_some() || auth.jwt.is_some() || auth.api_keys.is_some();
-    mechanism && !auth.insecure_no_auth
 }

@@ -209,6 +209,7 @@ impl Planner<'_> {
             pre_images: self.definition.full_document_before_change
                 != FullDocumentBeforeChange::Off,
             scoped: self.scope.read_filter.is_some(),
+            held: 0,
             any_of: Vec::new(),
         })
     }

@@ -29,6 +29,8 @@ pub struct Selection {
     pub(super) pre_images: bool,
     /// Whether the subscriber is held to some documents, here or on the server.
     pub(super) scoped: bool,
+    /// How many of the first stages hold it to them.
+    pub(super) held: usize,
     /// When there are any, they decide, and nothing else does: what one of them selects is selected.
     pub(super) any_of: Vec<Selection>,
 }
@@ -40,10 +42,10 @@ impl Selection {
         Self { any_of: several, ..Self::default() }
     }
 
-    /// The same for a subscriber that is held to some events by something else than its permission.
+    /// The same for a subscriber that is held to some events by its first stages, as many as that.
     #[must_use]
-    pub fn held(self) -> Self {
-        Self { scoped: true, ..self }
+    pub fn held(self, stages: usize) -> Self {
+        Self { scoped: true, held: stages, ..self }
     }
 
     /// Whether every event is selected whole, without looking.
@@ -101,7 +103,15 @@ impl Selection {
     }
 
     fn passes(&self, event: &Checked<'_>, raw: &RawDocument) -> Result<(), Sieve> {
-        self.steps.pass(event, raw, self.notify_when.as_ref())
+        self.steps.pass(event, raw, self.notify_when.as_ref()).map_err(|sieve| match sieve {
+            Sieve::Stage if self.is_anothers(event) => Sieve::Scope,
+            sieve => sieve,
+        })
+    }
+
+    /// Whether the stages that hold the subscriber to some events keep this one from it.
+    fn is_anothers(&self, event: &Checked<'_>) -> bool {
+        self.steps.leading().take(self.held).any(|condition| !condition.holds(event))
     }
 
     /// Values of which an event must hold one to be selected, by path. `None`: no index can tell.
@@ -133,7 +143,9 @@ impl Selection {
         let boundary = self.boundary.as_ref().map(|it| (Sieve::Scope, it.condition()));
         let last = self.notify_when.as_ref().filter(|_| self.steps.leave_untouched());
         let last = last.map(|condition| (Sieve::NotifyWhen, condition));
-        let stages = self.steps.leading().map(|condition| (Sieve::Stage, condition));
+        let stages = self.steps.leading().enumerate().map(|(place, condition)| {
+            (if place < self.held { Sieve::Scope } else { Sieve::Stage }, condition)
+        });
         let conditions = boundary.into_iter().chain(last).chain(stages);
         conditions.filter_map(|(sieve, it)| Some((sieve, it, it.index.as_ref()?)))
     }

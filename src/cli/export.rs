@@ -10,7 +10,7 @@ use crate::{
     binding::Namespace,
     catalog,
     config::{CommonArgs, Config},
-    contract::Served,
+    contract::{Served, ServedFeed},
     entity::Entities,
 };
 
@@ -42,7 +42,7 @@ pub(super) async fn run(common: &CommonArgs, args: &ExportArgs) -> anyhow::Resul
             let out_of_reach = Namespace::new(&settings.database, &settings.collection);
             let declared = declared.into_iter().filter(|(found, _)| *found != out_of_reach);
             let streams = Served::streams_of(declared, &config.mounts);
-            let served = Served { streams, ..with_entities(&config)? };
+            let served = Served { streams, feeds: feeds(&config)?, ..described(&config) };
             print(&serde_json::to_string_pretty(&served.asyncapi())?);
         }
         Exported::Openapi => {
@@ -57,13 +57,13 @@ fn described(config: &Config) -> Served {
     Served { host: Some(config.listen.address.to_string()), ..Served::default() }
 }
 
-/// The declared entities too, which have to be sound.
-fn with_entities(config: &Config) -> anyhow::Result<Served> {
-    let Some(folder) = &config.entities else { return Ok(described(config)) };
+/// The feeds of the declared entities, which have to be sound.
+fn feeds(config: &Config) -> anyhow::Result<Vec<ServedFeed>> {
+    let folder = config.entities.as_ref().filter(|_| config.auth.tells_callers_apart());
+    let Some(folder) = folder else { return Ok(Vec::new()) };
     let entities = Entities::load(folder).map_err(|notes| {
         let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
         anyhow::anyhow!("the declarations of entities cannot be used:\n  {}", notes.join("\n  "))
     })?;
-    let topics = entities.topics().into_iter().map(str::to_owned).collect();
-    Ok(Served { topics, entities, prefix: config.prefix.clone(), ..described(config) })
+    Ok(ServedFeed::all(&entities, &config.prefix))
 }

@@ -63,6 +63,12 @@ pub struct CacheConfig {
 }
 
 impl AuthConfig {
+    /// Whether callers are somebody: without, there is nobody to hold to a tenant.
+    pub fn tells_callers_apart(&self) -> bool {
+        let mechanism = self.basic.is_some() || self.jwt.is_some() || self.api_keys.is_some();
+        mechanism && !self.insecure_no_auth
+    }
+
     pub(crate) fn read(settings: &mut Settings) -> Self {
         let auth = Self {
             insecure_no_auth: settings.flag("auth.insecure_no_auth"),

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Served, ServedStream, encode, schemas};
+use super::{Served, ServedFeed, ServedStream, schemas};
 use crate::{
     definition::VariableUse,
-    entity::{EntityDef, Transports},
+    entity::{Asked, Topic, Transports},
+    envelope::Format,
 };
 
 /// Frames of streams, by their names in the contract.
@@ -13,7 +14,7 @@ const STREAM_MESSAGES: [&str; 8] =
     ["ready", "change", "leave", "status", "reset", "skipped", "heartbeat", "close"];
 
 /// Frames of entity feeds besides the events themselves.
-const FEED_MESSAGES: [&str; 5] = ["entityEvent", "status", "reset", "skipped", "close"];
+const FEED_MESSAGES: [&str; 6] = ["ready", "status", "reset", "skipped", "heartbeat", "close"];
 
 /// A channel and everything that is said of it elsewhere.
 struct Channel {
@@ -21,7 +22,7 @@ struct Channel {
     address: String,
     title: String,
     description: Option<String>,
-    messages: &'static [&'static str],
+    messages: Vec<&'static str>,
     /// The parameters of its query, as a JSON schema.
     query: Value,
     transports: Transports,
@@ -57,7 +58,8 @@ impl Served {
 
     fn channels(&self) -> Vec<Channel> {
         let streams = self.streams.iter().map(ServedStream::channel);
-        let mut channels: Vec<_> = streams.chain(self.feeds()).collect();
+        let feeds = self.feeds.iter().map(ServedFeed::channel);
+        let mut channels: Vec<_> = streams.chain(feeds).collect();
         let mut known = std::collections::HashSet::new();
         // Names that differ in signs only would be one id.
         for (place, channel) in channels.iter_mut().enumerate() {
@@ -67,41 +69,29 @@ impl Served {
         }
         channels
     }
+}
 
-    fn feeds(&self) -> Vec<Channel> {
-        let prefix = &self.prefix;
-        let with_feed = self.entities.entities().iter().filter(|entity| entity.has_feed());
-        let entities = with_feed.map(|entity| self.entity(entity));
-        let topics = self.topics.iter().map(|topic| Channel {
-            id: id(&["topic", topic]),
-            address: format!("{prefix}/subscribe?topic={}", encode(topic)),
-            title: format!("Topic {topic}"),
-            description: None,
-            messages: &FEED_MESSAGES,
-            query: feed_query(),
-            transports: Transports::ALL,
-        });
-        let subscriptions = self.entities.subscriptions().iter().map(|subscription| Channel {
-            id: id(&["subscription", &subscription.name]),
-            address: format!("{prefix}/subscriptions/{}", encode(&subscription.name)),
-            title: format!("Subscription {}", subscription.name),
-            description: None,
-            messages: &FEED_MESSAGES,
-            query: feed_query(),
-            transports: subscription.transports,
-        });
-        entities.chain(topics).chain(subscriptions).collect()
-    }
-
-    fn entity(&self, entity: &EntityDef) -> Channel {
+impl ServedFeed {
+    fn channel(&self) -> Channel {
+        let (id, title) = match &self.asked {
+            Asked::Entity(name) => (id(&["entity", name]), format!("Events of {name}")),
+            Asked::Topic(Topic::All) => ("topics".to_owned(), "Every topic".to_owned()),
+            Asked::Topic(Topic::Named(name)) => (id(&["topic", name]), format!("Topic {name}")),
+            Asked::Subscription(name) => {
+                (id(&["subscription", name]), format!("Subscription {name}"))
+            }
+        };
+        let formats = self.found.formats();
+        let formats = Format::ALL.into_iter().filter(|format| formats.contains(format));
+        let subscription = self.found.subscription.as_ref();
         Channel {
-            id: id(&["entity", &entity.name]),
-            address: format!("{}/subscribe/{}", self.prefix, encode(&entity.name)),
-            title: format!("Events of {}", entity.name),
+            id,
+            address: self.path.clone(),
+            title,
             description: None,
-            messages: &FEED_MESSAGES,
+            messages: formats.map(schemas::event).chain(FEED_MESSAGES).collect(),
             query: feed_query(),
-            transports: Transports::ALL,
+            transports: subscription.map_or(Transports::ALL, |def| def.transports),
         }
     }
 }
@@ -114,7 +104,7 @@ impl ServedStream {
             address: self.path.clone(),
             title: format!("Stream {}", self.definition.uri),
             description: self.definition.description.clone(),
-            messages: &STREAM_MESSAGES,
+            messages: STREAM_MESSAGES.to_vec(),
             query: stream_query(&self.definition.variables()),
             transports: Transports::ALL,
         }
@@ -187,6 +177,7 @@ fn feed_query() -> Value {
             "ops": { "type": "string", "description": "create, update, delete, separated by commas" },
             "heartbeat": { "type": "string", "description": "a duration like 45s, or seconds" },
             "lastEventId": { "type": "string" },
+            "etag": { "type": "string", "description": "the last _etag seen, for the links of a reset" },
             "ticket": { "type": "string" },
         },
     })
@@ -219,9 +210,7 @@ mod tests {
                 stream("/shop/orders/_streams/a%20b"),
                 stream("/shop/orders/_streams/a_20b"),
             ],
-            entities: Entities::parse(&[file]).unwrap(),
-            topics: vec!["orders".to_owned()],
-            prefix: "/api".to_owned(),
+            feeds: ServedFeed::all(&Entities::parse(&[file]).unwrap(), "/api"),
             host: Some("localhost:8080".to_owned()),
         }
     }
@@ -239,6 +228,7 @@ mod tests {
                 "/shop/orders/_streams/a_20b",
                 "/api/subscribe/Order",
                 "/api/subscribe?topic=orders",
+                "/api/subscribe?topic=*",
                 "/api/subscriptions/mine",
             ]
         );
@@ -268,6 +258,6 @@ mod tests {
             }
         }
         assert!(found > 50, "{found}");
-        assert_eq!(document["operations"].as_object().unwrap().len(), 5);
+        assert_eq!(document["operations"].as_object().unwrap().len(), 6);
     }
 }

@@ -2,13 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::envelope::Format;
+
 /// Every message, by the name of its event.
 pub(super) fn messages() -> Value {
     let described = ROWS.iter().map(|(name, summary, _)| {
         let payload = json!({ "$ref": format!("#/components/schemas/{name}") });
         ((*name).to_owned(), json!({ "name": name, "summary": summary, "payload": payload }))
     });
-    Value::Object(described.collect())
+    let mut described: Map<_, _> = described.collect();
+    for format in Format::ALL {
+        described[event(format)]["contentType"] = format.media_type().into();
+    }
+    Value::Object(described)
+}
+
+/// The message that is an event of an entity.
+pub(super) fn event(format: Format) -> &'static str {
+    match format {
+        Format::Json => "entityEvent",
+        Format::CloudEvents => "entityCloudEvent",
+        Format::Avro => "entityAvroEvent",
+    }
 }
 
 /// The data of every message.
@@ -31,6 +46,8 @@ const ROWS: &[Row] = &[
     ("heartbeat", "Nothing happened, and the position moved on.", heartbeat),
     ("close", "The last frame.", close),
     ("entityEvent", "An event of an entity, in its envelope.", entity_event),
+    ("entityCloudEvent", "The same as CloudEvents 1.0 in JSON.", entity_cloud_event),
+    ("entityAvroEvent", "The same in Avro's single-object encoding.", entity_avro_event),
 ];
 
 fn object(properties: &Value, required: &[&str]) -> Value {
@@ -42,6 +59,7 @@ fn ready() -> Value {
         "id": { "type": "string" },
         "operationTime": { "type": "object" },
         "heartbeat": { "type": "integer", "description": "milliseconds, 0 for none" },
+        "sub": { "type": "integer", "description": "the subscriber's number, on entity feeds" },
     });
     object(&properties, &["id", "operationTime", "heartbeat"])
 }
@@ -69,7 +87,12 @@ fn status() -> Value {
 }
 
 fn reset() -> Value {
-    let recover = json!({ "link": { "type": "string" }, "advice": { "type": "string" } });
+    let links = "where several collections are watched";
+    let recover = json!({
+        "link": { "type": "string" },
+        "links": { "type": "array", "items": { "type": "string" }, "description": links },
+        "advice": { "type": "string" },
+    });
     let properties = json!({
         "reason": { "type": "string" },
         "message": { "type": "string" },
@@ -95,7 +118,6 @@ fn close() -> Value {
     object(&properties, &["code", "reason", "reconnect"])
 }
 
-/// In the format `json`; CloudEvents and Avro carry the same under their own rules.
 fn entity_event() -> Value {
     let properties = json!({
         "id": { "type": "string" },
@@ -110,4 +132,31 @@ fn entity_event() -> Value {
         "data": { "type": ["object", "null"] },
     });
     object(&properties, &["id", "type", "source", "time"])
+}
+
+fn entity_cloud_event() -> Value {
+    let properties = json!({
+        "specversion": { "type": "string", "enum": ["1.0"] },
+        "id": { "type": "string" },
+        "type": { "type": "string" },
+        "source": { "type": "string" },
+        "subject": { "type": "string" },
+        "time": { "type": "string", "format": "date-time" },
+        "datacontenttype": { "type": "string" },
+        "entity": { "type": "string" },
+        "operation": { "type": "string", "enum": ["create", "update", "delete"] },
+        "tenant": { "type": "string" },
+        "userid": { "type": "string" },
+        "data": { "type": ["object", "null"] },
+    });
+    object(&properties, &["specversion", "id", "type", "source"])
+}
+
+fn entity_avro_event() -> Value {
+    json!({
+        "type": "string",
+        "contentEncoding": "base64",
+        "description": "By the schema that the entity's /schema serves. Base64 over server-sent events \
+            and in messages of tailwater.v1; binary on a plain WebSocket.",
+    })
 }

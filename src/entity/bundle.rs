@@ -50,7 +50,7 @@ pub struct Told {
     pub last: u32,
     /// How many could not be decided.
     pub withheld: usize,
-    /// How many the filter did not let pass.
+    /// How many a condition or the filter did not let pass.
     pub filtered: usize,
 }
 
@@ -60,7 +60,7 @@ pub struct Kept {
     /// Although nothing says that they are not for it: a condition, a filter or whose they are could
     /// not be decided, or they could not be written.
     pub dropped: usize,
-    /// Because the filter did not let them pass.
+    /// Because a condition or the filter did not let them pass.
     pub filtered: usize,
 }
 
@@ -155,6 +155,7 @@ impl Strand {
         told.last = publication.published.last().map_or(told.last, |last| last.ordinal);
         let undecided = publication.withheld.iter();
         told.withheld += undecided.filter(|it| self.rendition.shows(&it.event)).count();
+        told.filtered += self.rendition.unmet(&publication);
     }
 }
 

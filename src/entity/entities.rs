@@ -91,15 +91,6 @@ impl Entities {
         })
     }
 
-    /// Those entities and subscriptions, by their names, that are to be shown.
-    #[must_use]
-    pub fn only(&self, entity: impl Fn(&str) -> bool, subscription: impl Fn(&str) -> bool) -> Self {
-        let mut only = self.clone();
-        only.entities.retain(|it| entity(&it.name));
-        only.subscriptions.retain(|it| subscription(&it.name));
-        only
-    }
-
     /// Every entity, in declared order, those without a feed included.
     pub fn entities(&self) -> &[Arc<EntityDef>] {
         &self.entities

@@ -35,14 +35,14 @@ pub struct EntityDef {
 }
 
 impl PartialEq for EntityDef {
-    /// The place does not count, and the schema follows from the name.
+    /// The place does not count, and the schema follows from the name. Nor do the field groups: a
+    /// subscription asks for one, or for none.
     fn eq(&self, other: &Self) -> bool {
         let parts =
             |def: &Self| (def.namespace.clone(), def.tenant.clone(), def.user.clone(), def.payload);
         self.name == other.name
             && self.source == other.source
             && parts(self) == parts(other)
-            && self.fieldgroups == other.fieldgroups
             && self.events == other.events
     }
 }

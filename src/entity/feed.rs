@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bson::{Bson, Document, Uuid, doc, oid::ObjectId};
 
 use super::{
-    Audience, AudienceError, Caller, EntityDef, EventDef, Expression, Operations, Rendition,
+    Audience, AudienceError, Caller, EntityDef, EventDef, Expression, Field, Operations, Rendition,
     SubscriptionDef,
 };
 use crate::{
@@ -52,6 +52,16 @@ impl Part {
         let events: Vec<_> = events.filter(|(_, event)| wanted(event)).map(|(at, _)| at).collect();
         (!events.is_empty()).then(|| Self { entity: entity.clone(), events })
     }
+
+    /// The declared events.
+    pub fn events(&self) -> impl Iterator<Item = &EventDef> {
+        self.events.iter().filter_map(|at| self.entity.events.get(*at))
+    }
+
+    /// Operations that some of them are declared for.
+    pub fn operations(&self) -> Operations {
+        self.events().fold(Operations::NONE, |all, event| all.or(event.operations))
+    }
 }
 
 impl Feed {
@@ -81,10 +91,9 @@ impl Feed {
         Ok(Self { fieldgroup, filter: subscription.filter.clone(), ..feed })
     }
 
-    fn new(Part { entity, events }: Part, ops: Operations, audience: Audience) -> Self {
-        let declared = events.iter().filter_map(|at| entity.events.get(*at));
-        let declared = declared.fold(Operations::NONE, |all, event| all.or(event.operations));
-        let operations = declared.and(ops);
+    fn new(part: Part, ops: Operations, audience: Audience) -> Self {
+        let operations = part.operations().and(ops);
+        let Part { entity, events } = part;
         Self {
             entity,
             events,
@@ -150,7 +159,7 @@ impl Feed {
         };
         let mut binding = plan(&all_of(scopes))?;
         if self.audience.is_held() {
-            binding.selection = binding.selection.held();
+            binding.selection = binding.selection.held(self.holding().count());
         }
         let cuts = scopes.iter().map(|scope| plan(&cut_of(scope)).map(|binding| binding.reshaping));
         let cuts: Vec<Reshaping> =
@@ -170,20 +179,21 @@ impl Feed {
         }
     }
 
+    /// What the reader is held to, and where the document says it.
+    fn holding(&self) -> impl Iterator<Item = (&Field, &str)> {
+        let user = self.entity.user.as_ref().zip(self.audience.user.as_deref());
+        let tenant = self.entity.tenant.as_ref().zip(self.audience.tenant.as_deref());
+        user.into_iter().chain(tenant)
+    }
+
     /// What tells most readers apart comes first: the hub finds readers by the first condition that
     /// an index can answer.
     fn stages(&self) -> Vec<Document> {
-        let held = [
-            (&self.entity.user, &self.audience.user),
-            (&self.entity.tenant, &self.audience.tenant),
-        ];
-        let mut stages = Vec::new();
-        for (field, name) in held {
-            if let (Some(field), Some(name)) = (field, name) {
-                let path = format!("fullDocument.{field}");
-                stages.push(doc! { "$match": { path: { "$in": readings(name) } } });
-            }
-        }
+        let holding = self.holding().map(|(field, name)| {
+            let path = format!("fullDocument.{field}");
+            doc! { "$match": { path: { "$in": readings(name) } } }
+        });
+        let mut stages: Vec<_> = holding.collect();
         if self.among_others {
             let Namespace { db, coll } = &self.entity.namespace;
             stages.push(doc! { "$match": { "ns.coll": coll, "ns.db": db } });

@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{RawDocument, RawDocumentBuf};
 use bytes::Bytes;
 
-use super::{Audience, EntityDef, Expression, Publication, Published, Undecided};
+use super::{Audience, EntityDef, EventDef, Expression, Publication, Published, Undecided};
 use crate::{
     binding::Cut,
     change::{ChangeEvent, Reshaping, View},
@@ -134,6 +134,17 @@ impl Rendition {
     pub(super) fn shows(&self, name: &str) -> bool {
         let mut shown = self.events.iter().filter_map(|at| self.entity.events.get(*at));
         shown.any(|event| event.name == name)
+    }
+
+    /// How many events that are shown the change is not, as their condition does not hold.
+    pub(super) fn unmet(&self, publication: &Publication) -> usize {
+        let met = |at: usize| publication.published.iter().any(|published| published.event == at);
+        let undecided = |event: &EventDef| {
+            publication.withheld.iter().any(|withheld| withheld.event == event.name)
+        };
+        let shown = self.events.iter().filter_map(|at| Some((*at, self.entity.events.get(*at)?)));
+        let declared = shown.filter(|(_, event)| event.operations.contains(publication.operation));
+        declared.filter(|(at, event)| !met(*at) && !undecided(event)).count()
     }
 
     /// `None`: the change is somebody else's.

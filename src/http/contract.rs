@@ -8,10 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{error::ApiError, state::AppState};
+use super::{error::ApiError, feeds::shown, state::AppState};
 use crate::{
-    access::Caller,
-    contract::{Served, encode},
+    access::{Caller, RequestKind},
+    contract::{Served, ServedFeed},
 };
 
 /// `GET /_/asyncapi.json`: every stream that the caller may open, and no other.
@@ -39,23 +39,22 @@ async fn served(state: &AppState, parts: &Parts) -> Result<Served, ApiError> {
     let declared = declared.into_iter().filter(|(namespace, _)| *namespace != state.0.settings);
     let mut streams = Served::streams_of(declared, &state.0.mounts);
     streams.retain(|stream| state.may_open(parts, &caller, &stream.path));
-    Ok(Served { streams, host: host(parts), ..feeds(state, parts, &caller) })
+    Ok(Served { streams, feeds: feeds(state, parts, &caller), host: host(parts) })
 }
 
 /// Entity feeds, where there are any and callers can be told apart.
-fn feeds(state: &AppState, parts: &Parts, caller: &Caller) -> Served {
+fn feeds(state: &AppState, parts: &Parts, caller: &Caller) -> Vec<ServedFeed> {
     let Some(feeds) = state.0.feeds.as_ref().filter(|feeds| feeds.identity) else {
-        return Served::default();
+        return Vec::new();
     };
-    let prefix = feeds.prefix.clone();
-    let may = |path: String| state.may_open(parts, caller, &path);
-    let entities = feeds.declarations.current().only(
-        |entity| may(format!("{prefix}/subscribe/{}", encode(entity))),
-        |subscription| may(format!("{prefix}/subscriptions/{}", encode(subscription))),
-    );
-    let topics = entities.topics().into_iter().map(str::to_owned);
-    let topics = topics.filter(|it| may(format!("{prefix}/subscribe?topic={}", encode(it))));
-    Served { topics: topics.collect(), entities, prefix, ..Served::default() }
+    let all = ServedFeed::all(&feeds.declarations.current(), &feeds.prefix);
+    let shown = all.into_iter().filter_map(|ServedFeed { path, asked, found }| {
+        let uri = path.parse().ok()?;
+        let admitted = state.admit_to(parts, caller.clone(), &uri, RequestKind::Feed).ok()?;
+        let found = shown(state, feeds, &admitted, &asked, found)?;
+        Some(ServedFeed { path, asked, found })
+    });
+    shown.collect()
 }
 
 fn host(parts: &Parts) -> Option<String> {

@@ -12,6 +12,7 @@ mod wishes;
 
 use axum::{extract::Request, http::Method, response::Response};
 
+pub(crate) use admission::shown;
 use target::Target;
 
 use super::{error::ApiError, state::AppState};

@@ -2,6 +2,7 @@
 
 mod admission;
 mod cli;
+mod counted;
 mod described;
 mod faults;
 mod formats;

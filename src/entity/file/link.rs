@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Declarations, Note, Origin};
 use crate::{
-    entity::{EntityDef, Scope, SubscriptionDef},
+    entity::{EntityDef, Operations, Scope, SubscriptionDef},
     suggest::hint,
 };
 
@@ -104,6 +104,18 @@ fn warn_of_entity(entity: &EntityDef, warnings: &mut Vec<Note>) {
 }
 
 fn warn_of_subscription(def: &SubscriptionDef, entities: &[EntityDef], warnings: &mut Vec<Note>) {
+    let events = parts(def, entities).flat_map(|entity| {
+        entity.events.iter().filter(|event| def.covers(&entity.name, &event.topic))
+    });
+    let declared = events.fold(Operations::NONE, |all, event| all.or(event.operations));
+    if declared.and(def.operations) == Operations::NONE {
+        let reason = format!("subscription `{}` can never bring anything: ", def.name);
+        let reason = match declared {
+            Operations::NONE => reason + "its entity declares no events",
+            declared => format!("{reason}its events are {declared}, not {}", def.operations),
+        };
+        warnings.push(note(&def.origin, reason));
+    }
     for entity in parts(def, entities) {
         if def.scope == Some(Scope::Global) && entity.tenant.is_some() {
             let reason = format!(

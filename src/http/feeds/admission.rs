@@ -1,10 +1,12 @@
 //! Which entities a caller is shown, under which permissions, and held to what.
 
+use std::sync::Arc;
+
 use super::{Target, place};
 use crate::{
     access::{Grant, RequestKind},
     binding::{Namespace, Scope},
-    entity::{AudienceError, Caller, Feed, Found, Operations, Part, SubscriptionDef},
+    entity::{Asked, AudienceError, Caller, Feed, Found, Operations, Part, SubscriptionDef, Topic},
     http::{
         error::ApiError,
         gate::{Admitted, Decided},
@@ -30,6 +32,37 @@ pub(super) struct Admitting<'a> {
     pub(super) target: &'a Target,
     pub(super) admitted: &'a Admitted,
     pub(super) ops: Operations,
+}
+
+/// What of a feed a caller is shown who opens it. `None`: it does not open.
+pub(crate) fn shown(
+    state: &AppState,
+    feeds: &Feeds,
+    admitted: &Admitted,
+    asked: &Asked,
+    mut found: Found,
+) -> Option<Found> {
+    check_wildcard(asked, admitted).ok()?;
+    let target = match asked {
+        Asked::Entity(name) => Target::Entity(name.clone()),
+        Asked::Topic(_) => Target::Topic,
+        Asked::Subscription(name) => Target::Subscription(name.clone()),
+    };
+    let admitting = Admitting { state, feeds, target: &target, admitted, ops: Operations::ALL };
+    let admission = admitting.admit(&found).ok()?;
+    let is_shown = |part: &Part| {
+        admission.feeds.iter().any(|(feed, _)| Arc::ptr_eq(feed.entity(), &part.entity))
+    };
+    found.parts.retain(is_shown);
+    Some(found)
+}
+
+/// Every topic at once is for those whose permission says so.
+pub(super) fn check_wildcard(asked: &Asked, admitted: &Admitted) -> Result<(), ApiError> {
+    match asked {
+        Asked::Topic(Topic::All) if !admitted.grant.all_topics => Err(ApiError::Denied),
+        _ => Ok(()),
+    }
 }
 
 impl Admitting<'_> {

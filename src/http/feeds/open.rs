@@ -39,7 +39,7 @@ pub(super) async fn open(
     let head = state.0.gate.head(&parts)?;
     let admitted = state.0.gate.admit(head, &parts, RequestKind::Feed).await?.since(reviews);
     let visitor = Visitor::admitted(&admitted, &parts);
-    let wishes = Wishes::read(&parts, &target)?;
+    let wishes = Wishes::read(&parts, &target, &admitted)?;
     let (handshake, heartbeat) = (wishes.handshake.clone(), wishes.heartbeat);
     let opening = Opening::plan(state, feeds, &target, admitted, wishes).await?;
     let session = opening.open(&parts).await?;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     binding::Namespace,
-    entity::{Asked, Bundle, FeedError, Found, Planned, SubscriptionDef, Topic, Transport},
+    entity::{Bundle, FeedError, Found, Planned, SubscriptionDef, Transport},
     http::{
         edition::{Edition, Place},
         error::ApiError,
@@ -50,7 +50,6 @@ impl<'a> Opening<'a> {
         admitted: Admitted,
         wishes: Wishes,
     ) -> Result<Self, ApiError> {
-        check_wildcard(&wishes.asked, &admitted)?;
         let entities = feeds.declarations.current();
         let found = entities.find(&wishes.asked).ok_or_else(|| unknown(target))?;
         check_transport(found.subscription.as_deref(), wishes.handshake.is_some())?;
@@ -111,13 +110,6 @@ impl<'a> Opening<'a> {
         let telemetry = state.0.hub.telemetry().clone();
         let edition = Edition::new(planned.bundle, telemetry, resumed, more, guards);
         session.expires(expiry).edited(edition)
-    }
-}
-
-fn check_wildcard(asked: &Asked, admitted: &Admitted) -> Result<(), ApiError> {
-    match asked {
-        Asked::Topic(Topic::All) if !admitted.grant.all_topics => Err(ApiError::Denied),
-        _ => Ok(()),
     }
 }
 

@@ -26,6 +26,11 @@ async fn each_refusal_has_its_status() {
         ("/api/subscribe/Order?heartbeat=soon", 400, "45s"),
         ("/api/subscribe/Order?heartbeat=", 400, "45s"),
         ("/api/subscribe/Order?heartbeat=named", 400, "45s"),
+        ("/api/subscribe/Order?op=create", 400, "did you mean `ops`"),
+        ("/api/subscribe/Order?OPS=create", 400, "did you mean `ops`"),
+        ("/api/subscribe/Order?topic=x", 400, "topic"),
+        ("/api/subscribe/Order?snapshot=true", 400, "snapshot"),
+        ("/api/subscribe/Order?fields=status", 400, "fields"),
     ] {
         let answer = shop.refused("ann", path).await;
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
@@ -33,8 +38,9 @@ async fn each_refusal_has_its_status() {
         let named = message.contains(word) || (word == "reads" && message.contains("no events"));
         assert!(named, "{path}: {message}");
     }
-    for ops in ["create", "CREATE,%20Update", "delete,delete"] {
-        assert_eq!(shop.status("ann", &format!("/api/subscribe/Order?ops={ops}")).await, 200);
+    for query in ["ops=create", "ops=CREATE,%20Update", "ops=delete,delete", "shift=night", "_=17"]
+    {
+        assert_eq!(shop.status("ann", &format!("/api/subscribe/Order?{query}")).await, 200);
     }
 }
 

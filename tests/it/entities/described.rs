@@ -26,7 +26,7 @@ async fn every_channel_opens() {
     let declared = format!("{ORDER}{SUBSCRIPTIONS}");
     let shop = Shop::with(&declared, everything(), "").await;
     let channels = channels(&shop, "root").await;
-    assert_eq!(channels.len(), 6, "{channels:#?}");
+    assert_eq!(channels.len(), 7, "{channels:#?}");
     for channel in channels {
         let address = channel["address"].as_str().unwrap();
         let served = |name: &str| {
@@ -50,4 +50,74 @@ async fn a_caller_is_told_of_its_own() {
     let addresses: Vec<_> =
         channels(&shop, "ann").await.iter().map(|it| it["address"].clone()).collect();
     assert_eq!(addresses, ["/api/subscriptions/mine"]);
+}
+
+/// Nobody is told of what never opens or never brings anything: feeds divided by tenant to those who
+/// have none, topics of which nothing is shown, subscriptions without events.
+#[tokio::test]
+async fn what_never_opens_is_not_described() {
+    let empty =
+        "  - { name: Void, collection: DB.void, source: /void, subscriptions: [{ name: nothing }] }
+subscriptions:
+  - { name: never, source: entity.Order, eventtypes: [delete] }
+  - { name: ever, source: entity.Order }
+";
+    let order = ORDER.replace("order.changed }", "order.changed, operations: [create] }");
+    let shop = Shop::start(&format!("{order}{empty}")).await;
+    for (user, expected) in [
+        (
+            "ann",
+            &[
+                "subscribe/Order",
+                "subscribe/Case",
+                "subscribe?topic=entity.Order",
+                "subscribe?topic=entity.Case",
+                "subscriptions/ever",
+            ][..],
+        ),
+        ("nil", &["subscribe/Order", "subscribe?topic=entity.Order", "subscriptions/ever"][..]),
+    ] {
+        let address = |channel: &Value| channel["address"].as_str().unwrap().to_owned();
+        let mut told: Vec<_> = channels(&shop, user).await.iter().map(address).collect();
+        let mut expected: Vec<_> = expected.iter().map(|path| format!("/api/{path}")).collect();
+        told.sort();
+        expected.sort();
+        assert_eq!(told, expected, "{user}");
+        for path in told {
+            assert_eq!(shop.status(user, &path).await, 200, "{user} {path}");
+        }
+    }
+}
+
+/// Events are described as they are written, and every frame is named.
+#[tokio::test]
+async fn messages_are_those_that_are_sent() {
+    let entity = "
+entities:
+  - name: Order
+    collection: DB.orders
+    source: /orders
+    events:
+      - { name: a, topic: plain }
+      - { name: b, topic: cloud, format: cloudevents }
+      - { name: c, topic: binary, format: avro }
+";
+    let shop = Shop::start(entity).await;
+    let document = shop.app.as_user("ann", "GET", "/_/asyncapi.json").await.json();
+    let frames = ["ready", "status", "reset", "skipped", "heartbeat", "close"];
+    for (id, events) in [
+        ("entity_Order", &["entityEvent", "entityCloudEvent", "entityAvroEvent"][..]),
+        ("topic_plain", &["entityEvent"][..]),
+        ("topic_cloud", &["entityCloudEvent"][..]),
+        ("topic_binary", &["entityAvroEvent"][..]),
+    ] {
+        let messages = document["channels"][id]["messages"].as_object().unwrap();
+        let mut told: Vec<_> = messages.keys().map(String::as_str).collect();
+        let mut expected = [events, &frames[..]].concat();
+        told.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(told, expected, "{id}");
+    }
+    let message = &document["components"]["messages"]["entityCloudEvent"];
+    assert_eq!(message["contentType"], "application/cloudevents+json");
 }

@@ -153,7 +153,9 @@ async fn both_permissions_apply() {
 #[tokio::test]
 async fn the_wildcard_needs_permission() {
     let shop = Shop::with(TOPICS, routes(&["Cart"]), "").await;
-    assert_eq!(shop.refused("ann", "/api/subscribe?topic=*").await.status, 403);
+    for path in ["/api/subscribe?topic=*", "/api/subscribe?topic=*&ops=x"] {
+        assert_eq!(shop.refused("ann", path).await.status, 403);
+    }
     let mut root = shop.feed("root", "/api/subscribe?topic=*").await;
     let acl = shop.app.db.collection::<Document>("acl");
     let wider = doc! { "$set": { "tailwater": { "allTopics": true } } };
