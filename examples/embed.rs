@@ -5,8 +5,13 @@
 //! curl -N -H 'accept: text/event-stream' -H 'x-user: root' \
 //!     http://127.0.0.1:3000/live/shop/orders/_streams/all
 //! ```
+//!
+//! With `ENTITIES=<folder of declarations>` there are entity feeds too, like `/live/api/subscribe/Order`.
 
-use std::{future::Future, path::Path};
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+};
 
 use axum::{http::request::Parts, routing::get};
 use mongodb::{Client, Database, options::ClientOptions};
@@ -23,13 +28,15 @@ async fn main() -> anyhow::Result<()> {
     let cursors = Client::with_options(for_cursors)?;
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     let interrupted = async { drop(tokio::signal::ctrl_c().await) };
-    serve(database, cursors, listener, interrupted).await
+    let entities = std::env::var_os("ENTITIES").map(PathBuf::from);
+    serve(database, cursors, entities, listener, interrupted).await
 }
 
 /// The host's own routes, and below `/live` what is declared in the database.
 pub(crate) async fn serve(
     database: Database,
     cursors: Client,
+    entities: Option<PathBuf>,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -41,12 +48,14 @@ pub(crate) async fn serve(
          limits: {{ per_principal: 20 }}\n",
         database.name()
     );
-    let tailwater = Router::builder(database)
+    let mut builder = Router::builder(database)
         .cursors(cursors)
         .identity(identity)
-        .configuration(Config::from_yaml(Path::new("embed.rs"), &settings)?)
-        .build()
-        .await?;
+        .configuration(Config::from_yaml(Path::new("embed.rs"), &settings)?);
+    if let Some(folder) = entities {
+        builder = builder.entities(folder).prefix("/api");
+    }
+    let tailwater = builder.build().await?;
     let app = axum::Router::new()
         .route("/", get(|| async { "the host's own page\n" }))
         .nest("/live", tailwater.routes());

@@ -12,7 +12,7 @@ use crate::support::{
     eventually, http,
     mongod::shared_uri,
     sse::Sse,
-    tailwater::run,
+    tailwater::{Folder, run},
     websocket::Socket,
 };
 
@@ -195,6 +195,19 @@ async fn export_prints_the_documents() {
     let channels = document["channels"].as_object().unwrap();
     let path = app.path("c/all");
     assert!(channels.values().any(|channel| channel["address"] == path), "{out}");
+    // Feeds too, where callers can be told apart.
+    let declared =
+        "entities: [{ name: Case, collection: d.c, source: /c, events: [{ name: e }] }]\n";
+    let folder = Folder::new().with("c.yaml", declared);
+    let args = ["export", "asyncapi", "--mongodb-uri", &uri, "--entities", folder.path()];
+    for (more, feeds) in [(&[][..], 3), (&["--insecure-no-auth"][..], 0)] {
+        let (code, out, err) = run(&[&args[..], more].concat()).await;
+        assert_eq!(code, 0, "{err}");
+        let document: Value = serde_json::from_str(&out).unwrap();
+        let channels = document["channels"].as_object().unwrap();
+        let is_feed = |channel: &&Value| channel["address"].as_str().unwrap().starts_with("/api/");
+        assert_eq!(channels.values().filter(is_feed).count(), feeds, "{more:?}");
+    }
     let (code, out, err) = run(&["export", "openapi"]).await;
     assert_eq!((code, err.as_str()), (0, ""));
     let document: Value = serde_json::from_str(&out).unwrap();

@@ -28,7 +28,13 @@ async fn the_example_serves_and_ends() {
     app.declare("c", vec![all()]).await;
     let (stop, told) = oneshot::channel::<()>();
     let cursors = connect(&shared_uri().await).await;
-    let serving = example::serve(db, cursors, listener, async { drop(told.await) });
+    let name = db.name();
+    let declared = format!(
+        "entities: [{{ name: Case, collection: {name}.c, source: /c, events: [{{ name: e }}] }}]\n"
+    );
+    let folder = Folder::new().with("c.yaml", &declared);
+    let entities = Some(folder.path().into());
+    let serving = example::serve(db, cursors, entities, listener, async { drop(told.await) });
     let serving = tokio::spawn(serving);
 
     assert_eq!(app.get("/").await.body, "the host's own page\n");
@@ -44,6 +50,9 @@ async fn the_example_serves_and_ends() {
     let mut ann = Sse::open(app.address, &path, &[("x-user", "ann")]).await;
     let mut root =
         Sse::open(app.address, &path, &[("x-user", "root"), ("last-event-id", "lost")]).await;
+    let feed = "/live/api/subscribe/Case";
+    let mut cases = Sse::begin(app.address, feed, &[("x-user", "ann")]).await;
+    assert!(cases.block().await.comments[0].starts_with("connected sub="));
     let link = root.until("reset").await.json()["recover"]["link"].as_str().unwrap().to_owned();
     for owner in ["bob", "ann"] {
         app.coll("c").insert_one(doc! { "_id": owner, "owner": owner }).await.unwrap();
@@ -51,6 +60,11 @@ async fn the_example_serves_and_ends() {
     assert_eq!(app.with("GET", &link, &[("x-user", "root")]).await.status, 200, "{link}");
     assert_eq!(ann.change().await["documentKey"]["_id"], "ann");
     assert_eq!(root.change().await["documentKey"]["_id"], "bob");
+    assert_eq!(
+        cases.until("entity.create").await.json()["subject"],
+        "ann",
+        "filtered as streams are"
+    );
     for (user, status) in [("ann", 403), ("root", 200)] {
         let answer = app.with("GET", "/live/_/status", &[("x-user", user)]).await;
         assert_eq!(answer.status, status, "{user}");
@@ -62,6 +76,12 @@ async fn the_example_serves_and_ends() {
     for stream in [ann, root] {
         assert_eq!(stream.rest().await.last().unwrap().json()["code"], 1012);
     }
+    let rest = cases.rest().await;
+    let [.., close, end] = &rest[..] else { panic!("{rest:?}") };
+    assert_eq!(
+        (&close.json()["code"], &end.comments[0][..]),
+        (&1012.into(), "server shutting down")
+    );
     serving.await.unwrap().unwrap();
     eventually("no cursor is left", async || app.cursors("c").await == 0).await;
 }

@@ -8,6 +8,7 @@ mod faults;
 mod formats;
 mod frames;
 mod isolation;
+mod payloads;
 mod reload;
 mod resume;
 mod shop;

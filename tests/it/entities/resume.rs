@@ -77,6 +77,11 @@ async fn every_event_of_a_change_can_be_resumed_from() {
             let mut back = come_back(app, id, index % 2 == 0).await;
             assert_eq!(back.start.id.as_ref(), Some(id));
             assert_eq!(places(&mut back, expected.len()).await, expected, "after {index}");
+            assert_eq!(
+                back.sse.last_id,
+                ids[ids.len() - 1],
+                "the same ids, whenever and by whomever"
+            );
         }
     }
     shop.insert("orders", [order(6)]).await;
