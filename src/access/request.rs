@@ -51,6 +51,8 @@ pub struct RequestHead {
 /// What the path stands for once mounts are resolved; shown by `@request.db` and the like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resource {
+    /// What sort of resource, like `CHANGE_STREAM`.
+    pub kind: Option<&'static str>,
     pub database: Option<String>,
     pub collection: Option<String>,
     pub document: Option<String>,
@@ -178,6 +180,11 @@ impl RequestHead {
         self.header("host")
     }
 
+    /// The host without its port.
+    pub fn server_name(&self) -> Option<&str> {
+        self.host().map(without_port)
+    }
+
     pub fn remote_ip(&self) -> Option<IpAddr> {
         self.remote.map(|address| address.ip())
     }
@@ -295,6 +302,14 @@ fn split_query(raw: &str) -> Result<Query, TargetError> {
 /// What is not UTF-8 becomes U+FFFD and so equals nothing that a permission names.
 fn decode_parameter(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
+/// `host:port` or `[v6]:port` without the port.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
 }
 
 #[cfg(test)]

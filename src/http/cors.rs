@@ -3,13 +3,14 @@
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, Method, StatusCode},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
 use super::{
     error::ApiError,
+    feeds,
     state::AppState,
     target::{Target, host},
 };
@@ -22,12 +23,19 @@ pub(super) async fn answer(
     request: Request,
     next: Next,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let origins = state.0.gate.origins();
     let head = match state.0.gate.head(&parts) {
         Ok(head) => head,
-        Err(error) => return error.into_response(),
+        Err(error) => {
+            // A page may read this too; where it was sent to does not matter.
+            parts.uri = Uri::from_static("/");
+            let mut refused = error.into_response();
+            let head = state.0.gate.head(&parts).ok();
+            head.into_iter().for_each(|head| add(&mut refused, origins.cors_headers(&head)));
+            return refused;
+        }
     };
-    let origins = state.0.gate.origins();
     let request = Request::from_parts(parts, body);
     if request.method() == Method::OPTIONS && !origins.admits(&head) {
         let mut refused = ApiError::Denied.into_response();
@@ -47,8 +55,13 @@ pub(super) async fn answer(
 
 fn methods(state: &AppState, request: &Request) -> &'static str {
     let path = request.uri().path();
-    if path == "/_/tickets" {
-        return "POST";
+    match path {
+        "/_/tickets" => return "POST",
+        "/_/sessions" => return "DELETE",
+        path if feeds::target::Target::parse(state, path).is_ok_and(|feed| feed.is_some()) => {
+            return "GET";
+        }
+        _ => {}
     }
     match Target::parse(path, &state.0.mounts, host(request.headers(), request.uri())) {
         Ok(target) if !path.starts_with("/_/") => target.allowed(),

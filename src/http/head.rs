@@ -10,9 +10,14 @@ use axum::{
     http::{Extensions, HeaderMap, header, request::Parts},
 };
 
-use super::{error::ApiError, server::Peer, target::Target};
+use super::{
+    error::ApiError,
+    server::{Local, Peer},
+    target::Target,
+};
 use crate::{
     access::{RawRequest, RequestHead, Resource, TargetError},
+    binding::Namespace,
     config::TrustedProxies,
 };
 
@@ -25,7 +30,7 @@ pub(crate) fn read(parts: &Parts, proxies: &TrustedProxies) -> Result<RequestHea
         query: parts.uri.query().map(str::to_owned),
         headers: headers(parts),
         remote: client(&parts.headers, &parts.extensions, proxies),
-        local: None,
+        local: parts.extensions.get::<Local>().map(|local| local.0),
         secure: trusted && said_to_be_secure(&parts.headers),
         protocol: format!("{:?}", parts.version),
     };
@@ -106,13 +111,9 @@ fn said_to_be_secure(headers: &HeaderMap) -> bool {
     scheme.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
 }
 
-/// What a path stands for, for permissions that ask.
-pub(crate) fn resource(db: &str, coll: Option<&str>, document: Option<&str>) -> Resource {
-    Resource {
-        database: Some(db.to_owned()),
-        collection: coll.map(str::to_owned),
-        document: document.map(str::to_owned),
-    }
+/// A collection, for permissions that ask.
+pub(crate) fn collection(namespace: &Namespace) -> Resource {
+    resource_of(&Target::Collection(namespace.clone()))
 }
 
 impl From<TargetError> for ApiError {
@@ -123,14 +124,28 @@ impl From<TargetError> for ApiError {
 
 /// What a target stands for, for permissions that ask.
 pub(super) fn resource_of(target: &Target) -> Resource {
+    let document = match target {
+        Target::Document(_, id) => Some(id.clone()),
+        _ => None,
+    };
+    let database = match target {
+        Target::Database(db) => Some(db.clone()),
+        target => target.namespace().map(|namespace| namespace.db.clone()),
+    };
+    let collection = target.namespace().map(|namespace| namespace.coll.clone());
+    Resource { kind: Some(kind(target)), database, collection, document }
+}
+
+/// As permissions name it.
+fn kind(target: &Target) -> &'static str {
     match target {
-        Target::Database(db) => resource(db, None, None),
-        Target::Document(namespace, id) => resource(&namespace.db, Some(&namespace.coll), Some(id)),
-        other => {
-            let namespace = other.namespace();
-            let db = namespace.map_or("", |namespace| namespace.db.as_str());
-            resource(db, namespace.map(|namespace| namespace.coll.as_str()), None)
-        }
+        Target::Database(_) => "DB",
+        Target::Collection(_) => "COLLECTION",
+        Target::Size(_) => "COLLECTION_SIZE",
+        Target::Meta(_) => "COLLECTION_META",
+        Target::Document(..) => "DOCUMENT",
+        Target::Stream(..) => "CHANGE_STREAM",
+        Target::Streams(_) => "CHANGE_STREAMS",
     }
 }
 

@@ -44,6 +44,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
+/// The address that a connection came to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local(pub(super) SocketAddr);
+
 /// Connections beyond the cap that are served long enough to be told so. Yet further ones wait in the
 /// kernel's queue.
 const TURNED_AWAY: usize = 256;
@@ -68,7 +72,8 @@ pub async fn serve(
             tracing::debug!(%error, %peer, "a socket cannot be tuned");
         }
         let seat = caps.connect(peer.ip());
-        let marks = Marks { peer, crowded: seat.as_ref().err().copied() };
+        let (local, crowded) = (socket.local_addr().ok(), seat.as_ref().err().copied());
+        let marks = Marks { peer, local, crowded };
         let connection = connection(socket, marks, router.clone(), limits, stop.clone());
         tasks.spawn(async move {
             connection.await;
@@ -107,6 +112,7 @@ fn tune(socket: &TcpStream, limits: ServerLimits) -> std::io::Result<()> {
 #[derive(Debug, Clone, Copy)]
 struct Marks {
     peer: SocketAddr,
+    local: Option<SocketAddr>,
     crowded: Option<Cap>,
 }
 
@@ -125,6 +131,7 @@ async fn connection(
         first.cancel();
         let extensions = request.extensions_mut();
         extensions.insert(Peer(marks.peer));
+        marks.local.map(|local| extensions.insert(Local(local)));
         extensions.insert(stalled.clone());
         if let Some(cap) = marks.crowded {
             extensions.insert(Crowded(cap));

@@ -1,27 +1,43 @@
-/// An origin with `*` for any characters, dots and slashes included; everything else is literal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OriginPattern {
-    parts: Vec<String>,
-}
+use fancy_regex::{Regex, RegexBuilder};
+
+/// An origin as RESTHeart writes patterns: `*` stands for any characters, dots and slashes included, a dot
+/// for itself, and everything else is as in regular expressions.
+#[derive(Debug, Clone)]
+pub(super) struct OriginPattern(Option<Regex>);
+
+/// Steps after which a match is given up.
+const MAX_STEPS: usize = 20_000;
+
+/// Longer origins are no origins.
+const MAX_TEXT: usize = 1024;
 
 impl OriginPattern {
+    /// One that cannot be read lets nothing in.
     pub(super) fn new(pattern: &str) -> Self {
-        Self { parts: pattern.split('*').map(str::to_owned).collect() }
+        let translated: String = pattern.chars().map(translate).collect();
+        let regex = RegexBuilder::new(&format!(r"\A(?:{translated})\z"))
+            .backtrack_limit(MAX_STEPS)
+            .delegate_size_limit(1 << 20)
+            .build();
+        if let Err(error) = &regex {
+            tracing::warn!(pattern, %error, "a pattern of `auth.origins.patterns` lets nothing in");
+        }
+        Self(regex.ok())
     }
 
     pub(super) fn matches(&self, origin: &str) -> bool {
-        let [first, middle @ .., last] = self.parts.as_slice() else {
-            return self.parts.first().is_some_and(|whole| whole == origin);
+        let Some(regex) = self.0.as_ref().filter(|_| origin.len() <= MAX_TEXT) else {
+            return false;
         };
-        let Some(mut rest) = origin.strip_prefix(first.as_str()) else { return false };
-        // The earliest place for each part leaves the most for the others.
-        for part in middle {
-            match rest.find(part.as_str()) {
-                Some(at) => rest = &rest[at + part.len()..],
-                None => return false,
-            }
-        }
-        rest.ends_with(last.as_str())
+        regex.is_match(origin).unwrap_or(false)
+    }
+}
+
+fn translate(c: char) -> String {
+    match c {
+        '*' => ".*".to_owned(),
+        '.' => r"\.".to_owned(),
+        c => c.to_string(),
     }
 }
 
@@ -44,5 +60,12 @@ mod tests {
         check("http://localhost:*", "http://localhost:3000", true);
         check("*://a.*.b", "x://a.1.b", true);
         check("aa*aa", "aaa", false);
+        check("https://(a|b).acme.test", "https://b.acme.test", true);
+        check("https://(a|b).acme.test", "https://c.acme.test", false);
+        check("http://localhost:[0-9]+", "http://localhost:3000", true);
+        check("http://localhost:[0-9]+", "http://localhost:x", false);
+        check("https://(acme.test", "https://(acme.test", false);
+        check("https://acme.test|x", "x", true);
+        check("https://acme.test|x", "xy", false);
     }
 }

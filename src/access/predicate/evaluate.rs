@@ -246,7 +246,7 @@ impl<'a> Evaluation<'a> {
             Part::RemoteIp => head.remote_ip().map(|ip| Cow::Owned(ip.to_string())),
             Part::LocalIp => address(head.local()),
             Part::LocalPort => head.local().map(|local| Cow::Owned(local.port().to_string())),
-            Part::LocalName => head.host().map(|host| Cow::Owned(without_port(host).to_owned())),
+            Part::LocalName => head.server_name().map(|name| Cow::Owned(name.to_owned())),
             Part::Method => borrowed(head.method()),
             Part::RawPath => borrowed(head.raw_path()),
             Part::Path => borrowed(head.path()),
@@ -286,14 +286,6 @@ fn trimmed(path: &str) -> Cow<'_, str> {
 /// A decimal number, as both sides of a comparison would write it.
 fn number(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
-}
-
-/// `host:port` or `[v6]:port` without the port.
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
-    }
 }
 
 fn question(head: &RequestHead) -> String {

@@ -5,7 +5,7 @@ use crate::config::settings::Settings;
 pub struct OriginsConfig {
     /// `scheme://host:port`, in lower case, without a slash at the end.
     pub allow: Vec<String>,
-    /// The same, with `*` for any characters.
+    /// The same, with `*` for any characters, else as in regular expressions.
     pub patterns: Vec<String>,
     /// Whether requests without an `Origin` header pass the lists.
     pub allow_missing: bool,

@@ -193,7 +193,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new(
         "auth.guard.failures",
         Kind::Count { min: 1, max: 1_000_000, off: false },
-        "Answers of `401` within the window that are tolerated.",
+        "Credentials that did not hold within the window, which are tolerated.",
     )
     .default("5"),
     Key::new(
@@ -209,7 +209,7 @@ pub(crate) const KEYS: &[Key] = &[
     )
     .default("[]")
     .example("[https://app.example]"),
-    Key::new("auth.origins.patterns", Kind::List, "The same, with `*` for any characters.")
+    Key::new("auth.origins.patterns", Kind::List, "The same, with `*` for any characters, else as in regular expressions.")
         .default("[]")
         .example(r#"["https://*.app.example"]"#),
     Key::new(

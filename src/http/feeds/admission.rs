@@ -157,8 +157,8 @@ impl Admitting<'_> {
         decided: &mut Vec<Decided>,
     ) -> Result<Option<Grant>, ApiError> {
         let path = place::collection_path(&self.state.0.mounts, namespace);
-        let resource = head::resource(&namespace.db, Some(&namespace.coll), None);
-        let head = self.admitted.head.for_target(&path, None)?.with_resource(resource);
+        let head = self.admitted.head.for_target(&path, None)?;
+        let head = head.with_resource(head::collection(namespace));
         let judged = self.state.0.gate.judge(&self.admitted.caller, head, RequestKind::Collection);
         let grant = judged.grant.clone();
         decided.push(judged);

@@ -60,6 +60,8 @@ async fn preflights_are_answered() {
         (meta, "GET"),
         (app.coll_path("c"), "GET, PUT, PATCH"),
         ("/_/tickets".to_owned(), "POST"),
+        ("/_/sessions".to_owned(), "DELETE"),
+        ("/_/ws".to_owned(), "GET"),
     ] {
         let headers = [
             ("origin", "https://app.example"),
@@ -86,6 +88,15 @@ async fn preflights_are_answered() {
             }
         }
     }
+}
+
+/// A page may read why its request was refused, even one whose path cannot be read.
+#[tokio::test]
+async fn a_path_that_cannot_be_read_is_refused_in_the_open() {
+    let app = started("").await;
+    let answer = app.with("GET", "/a/%zz", &[("origin", "https://app.example")]).await;
+    let allowed = answer.header("access-control-allow-origin");
+    assert_eq!((answer.status, allowed), (400, Some("https://app.example")));
 }
 
 /// Where origins are listed, others are refused before anything else, on every way; the spelling of the list

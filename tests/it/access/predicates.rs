@@ -49,6 +49,24 @@ const ROWS: &[Row] = &[
         "path('/a/_streams/all/')",
         &[("/a/_streams/all", true), ("/a/_streams/all/", true), ("/a", false)],
     ),
+    row("A", "equals(%A, '127.0.0.1')", &[("/a", true), ("/a/_streams/all", true)]),
+    row("A", "equals(%p, '1')", &[("/a", false), ("/a/_streams/all", false)]),
+    row(
+        "A",
+        "equals(%v, @request.localServerName) and equals(%v, '127.0.0.1')",
+        &[("/a", true), ("/a/_streams/all", true)],
+    ),
+    row(
+        "A",
+        "equals(@request.resourceType, 'CHANGE_STREAM')",
+        &[("/a", false), ("/a/b", false), ("/a/_streams/all", true)],
+    ),
+    row(
+        "A",
+        "equals(@request.resourceType, 'DOCUMENT')",
+        &[("/a", false), ("/a/b", true), ("/a/_streams/all", false)],
+    ),
+    row("A", "equals(@request.localIp, '127.0.0.1')", &[("/a", true), ("/a/_streams/all", true)]),
     row(
         "C3",
         "path-suffix('s/all')",

@@ -44,6 +44,18 @@ async fn each_refusal_has_its_status() {
     }
 }
 
+/// A browser that asks before it opens a feed is told that it may.
+#[tokio::test]
+async fn a_preflight_allows_a_feed() {
+    let shop = Shop::start(ORDER).await;
+    for path in ["/api/subscribe/Order", "/api/subscribe?topic=*", "/api/subscriptions/x"] {
+        let headers = [("origin", "https://a.test"), ("access-control-request-method", "GET")];
+        let answer = shop.app.with("OPTIONS", path, &headers).await;
+        let methods = answer.header("access-control-allow-methods");
+        assert_eq!((answer.status, methods), (200, Some("GET")), "{path}");
+    }
+}
+
 /// Strangers get 401 whatever they ask for, callers without a permission 403, before anything is
 /// looked up.
 #[tokio::test]
