@@ -7,6 +7,7 @@ mod lost;
 mod outage;
 mod poison;
 mod privileges;
+mod snapshots;
 mod source_errors;
 mod standalone;
 

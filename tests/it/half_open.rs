@@ -3,13 +3,16 @@
 use bson::doc;
 use tokio::time::Instant;
 
-use crate::support::{
-    TestApp, all,
-    client::{Client, Transport, keys},
-    eventually,
-    proxy::{Direction, Flow, Proxy},
-    sse::Sse,
-    websocket::Socket,
+use crate::{
+    operators::metric,
+    support::{
+        TestApp, all,
+        client::{Client, Transport, keys},
+        eventually,
+        proxy::{Direction, Flow, Proxy},
+        sse::Sse,
+        websocket::Socket,
+    },
 };
 
 /// As large as what loopback's buffers hold, several times over.
@@ -102,6 +105,8 @@ async fn a_slow_client_is_never_left_with_a_gap() {
         assert_eq!(until_slow_sse(&app, stream, &mut sse).await, expected, "{stream}");
         assert_eq!(until_slow_socket(&app, stream, &mut socket).await, expected, "{stream}");
     }
+    let closed = metric(&app, "tailwater_connections_closed_total{cause=\"slow consumer\"}").await;
+    assert_eq!(closed, 4.0, "a connection of each transport and stream");
 }
 
 /// Reads to the close event, comes back with the last id, and reads the rest.

@@ -6,6 +6,8 @@ use super::Faulty;
 use crate::support::{
     TestApp, all,
     client::{keys, time_of},
+    eventually,
+    fail_point::FailPoints,
     mongod::{connect, roll_oplog, tiny_oplog},
     websocket::Socket,
 };
@@ -80,5 +82,39 @@ async fn an_id_older_than_the_oplog() {
     drop(quiet);
     let mut back = app.resume("c/never", &id).await;
     assert_eq!(keys(&mut back, 1).await, [2]);
+    mongod.stop().await.unwrap();
+}
+
+/// A cursor on a collection where nothing happens, while the oplog turns over with others' writes, is opened
+/// again from where it has looked, not from its last event: nothing is lost, and nothing said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quiet_cursor_is_opened_again_from_where_it_has_looked() {
+    let mongod = tiny_oplog().await;
+    let db = connect(&mongod.uri()).await.database("d");
+    let yaml = "streams: { heartbeat: 100ms, await: 200ms }";
+    let app = TestApp::at(&mongod.uri(), db, yaml).await;
+    app.declare("c", vec![all()]).await;
+    let mut sse = app.sse("c/all").await;
+    app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
+    assert_eq!(keys(&mut sse, 1).await, [1]);
+    let old = sse.last_id.clone();
+    roll_oplog(&app.db).await;
+    // One that remembers nothing has to ask MongoDB.
+    let replica = TestApp::at(&mongod.uri(), app.db.clone(), yaml).await;
+    let late = replica.resume("c/all", &old).await.event().await;
+    assert!(late.is("reset"), "the last event has left the oplog: {late:?}");
+    replica.stop().await;
+    let faults = FailPoints::of(&mongod.uri()).await;
+    let opened = faults.count("aggregate").await;
+    faults.hit(1, &["getMore"], "d.c", doc! { "errorCode": 91 }).await;
+    eventually("the cursor is opened again", async || faults.count("aggregate").await > opened)
+        .await;
+    app.coll("c").insert_one(doc! { "_id": 2 }).await.unwrap();
+    // The machine may be so slow that an outage is told; nothing else is.
+    let mut next = sse.event().await;
+    while next.is("status") {
+        next = sse.event().await;
+    }
+    assert_eq!(next.json()["documentKey"]["_id"], 2, "{next:?}");
     mongod.stop().await.unwrap();
 }

@@ -4,7 +4,10 @@ use bson::{Document, doc};
 use futures_util::future::join_all;
 
 use super::Faulty;
-use crate::support::{client::Transport, sse::Sse, websocket::Socket};
+use crate::{
+    operators::metric,
+    support::{client::Transport, sse::Sse, websocket::Socket},
+};
 
 fn dividing() -> Document {
     let divide = doc! { "$divide": [1, "$fullDocument.n"] };
@@ -65,6 +68,8 @@ async fn only_the_failing_event_is_left_out() {
         }
     }
     assert_eq!(events, expected);
+    let skipped = metric(&set.app, "tailwater_events_skipped_total{surface=\"streams\"}").await;
+    assert!(skipped >= 3.0, "{skipped}");
     // One alone, long after: found at once, and the stream goes on.
     insert(&set, &[(7, 0)]).await;
     insert(&set, &[(8, 1)]).await;
