@@ -21,7 +21,7 @@ use std::fmt;
 pub use batch::{Batch, SourceEvent};
 pub use error::{Fault, SourceError};
 use futures_util::future::BoxFuture;
-pub use known::Known;
+pub use known::{Known, KnownPipelines};
 pub use mongo::MongoSource;
 pub use open::{Open, Start, Window};
 pub use reader::{EndReason, Reader, Signal};

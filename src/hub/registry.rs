@@ -31,7 +31,7 @@ use super::{
 use crate::{
     binding::{CursorSpec, Selection},
     change::{PositionKey, ResumeToken},
-    source::{ChangeSource, Known, Reader, SourceError},
+    source::{ChangeSource, Known, KnownPipelines, Reader, SourceError},
     telemetry::{Cap, Cause, CursorMeter, Telemetry},
 };
 
@@ -46,6 +46,7 @@ pub(super) struct Inner {
     slots: Mutex<HashMap<Arc<CursorSpec>, Arc<Slot>>>,
     cursors: Arc<Semaphore>,
     catch_ups: Arc<Semaphore>,
+    known: KnownPipelines,
     pub(super) snapshots: Arc<Semaphore>,
     next_id: AtomicU64,
     pub(super) tasks: TaskTracker,
@@ -85,6 +86,7 @@ impl Hub {
             slots: Mutex::default(),
             cursors: Arc::new(Semaphore::new(limits.cursors)),
             catch_ups: Arc::new(Semaphore::new(limits.catch_ups)),
+            known: KnownPipelines::default(),
             snapshots: Arc::new(Semaphore::new(limits.snapshots)),
             next_id: AtomicU64::new(1),
             tasks: TaskTracker::new(),
@@ -232,7 +234,7 @@ impl Hub {
     ) {
         let cancelled = slot.stop.child_token();
         let _reading = cancelled.clone().drop_guard();
-        let known = Known::default();
+        let known = self.0.known.of(spec);
         let (reader, permit, key) = match self.start(spec, known.clone(), cancelled).await {
             Ok(started) => started,
             Err(error) => {

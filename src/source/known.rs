@@ -1,20 +1,33 @@
 //! Failing events that were found: whoever reads the same pipeline again need not search for them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::OwnedMutexGuard;
+
 use super::poison::Poison;
-use crate::change::ResumeToken;
+use crate::{binding::CursorSpec, change::ResumeToken};
 
 /// Most bytes of events that are remembered; beyond, the oldest go.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Most pipelines that are remembered; beyond, those go that were asked for longest ago.
+const MOST_PIPELINES: usize = 16;
+
+/// What is known of each pipeline, whether or not it is being read.
+#[derive(Debug, Default)]
+pub struct KnownPipelines(Mutex<VecDeque<(Arc<CursorSpec>, Known)>>);
+
 /// Shared by the readers of one pipeline. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Known(Arc<Mutex<Memory>>);
+pub struct Known {
+    memory: Arc<Mutex<Memory>>,
+    /// Held by whoever searches: others would search for the same.
+    search: Arc<tokio::sync::Mutex<()>>,
+}
 
 #[derive(Debug, Default)]
 struct Memory {
@@ -22,7 +35,25 @@ struct Memory {
     bytes: usize,
 }
 
+impl KnownPipelines {
+    /// What is known of a pipeline.
+    pub fn of(&self, spec: &Arc<CursorSpec>) -> Known {
+        let mut pipelines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = pipelines.iter().position(|(known, _)| known == spec);
+        let found = place.and_then(|place| pipelines.remove(place));
+        let (spec, known) = found.unwrap_or_else(|| (spec.clone(), Known::default()));
+        pipelines.push_front((spec, known.clone()));
+        pipelines.truncate(MOST_PIPELINES);
+        known
+    }
+}
+
 impl Known {
+    /// Waits until nobody else searches.
+    pub(super) async fn begin_search(&self) -> OwnedMutexGuard<()> {
+        self.search.clone().lock_owned().await
+    }
+
     /// Those after a token.
     pub(super) fn after(&self, token: &ResumeToken) -> Vec<Arc<Poison>> {
         let beyond = (Bound::Excluded(token), Bound::Unbounded);
@@ -42,7 +73,7 @@ impl Known {
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,7 +82,7 @@ mod tests {
     use bson::rawdoc;
 
     use super::*;
-    use crate::{change::ClusterTime, source::SourceError};
+    use crate::{binding::Namespace, change::ClusterTime, source::SourceError};
 
     fn token(n: u64) -> ResumeToken {
         ResumeToken::before(ClusterTime::from_bits(n))
@@ -76,6 +107,20 @@ mod tests {
         check(&known, 3, &[7]);
         check(&known, 6, &[7]);
         check(&known, 7, &[]);
+    }
+
+    #[test]
+    fn a_pipeline_is_known_again() {
+        let spec =
+            |coll: usize| Arc::new(CursorSpec::bare(Namespace::new("d", format!("c{coll}"))));
+        let pipelines = KnownPipelines::default();
+        pipelines.of(&spec(0)).add(poison(3, 10));
+        for coll in 1..MOST_PIPELINES {
+            check(&pipelines.of(&spec(coll)), 0, &[]);
+        }
+        check(&pipelines.of(&spec(0)), 0, &[3]);
+        (1..=MOST_PIPELINES).for_each(|coll| drop(pipelines.of(&spec(coll))));
+        check(&pipelines.of(&spec(0)), 0, &[]);
     }
 
     #[test]

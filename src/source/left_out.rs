@@ -18,6 +18,10 @@ impl LeftOut {
         Self { known, ahead: BTreeMap::new() }
     }
 
+    pub(super) fn known(&self) -> &Known {
+        &self.known
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.ahead.is_empty()
     }

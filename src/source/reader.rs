@@ -314,6 +314,11 @@ impl Reader {
 
     /// A stage failed, presumably on an event: that one is left out, its siblings are not.
     async fn step_over(&mut self, error: SourceError, opening: bool) {
+        let _searching = tokio::select! {
+            searching = self.left_out.known().begin_search() => searching,
+            () = self.cancelled.cancelled() => return,
+        };
+        // Found meanwhile by somebody else, perhaps.
         if self.left_out.renew(&self.newest) {
             return self.backoff.reset();
         }

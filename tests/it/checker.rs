@@ -17,23 +17,28 @@ use std::{
 };
 
 use bson::Document;
+use futures_util::future::join_all;
 use rand::{SeedableRng, rngs::StdRng};
 use tokio::{
     sync::watch,
+    task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
 
 use self::{
     journal::{Journal, TAGS},
     schedule::Schedule,
-    verdict::{Ids, judge},
+    verdict::{Ids, Seen, judge},
     watcher::{Habits, Watcher},
     world::World,
 };
 use crate::support::{TestApp, client::Transport, setting};
 
-/// How long clients may take to the last write once the faults have stopped.
-const SETTLING: Duration = Duration::from_secs(120);
+/// How long a client may see nothing new once the faults have stopped, before it has seen the last write.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// As many of which a client may take in all.
+const MOST_SILENCES: usize = 30;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_random_schedule_of_faults_loses_nothing() {
@@ -55,7 +60,8 @@ async fn run(seconds: u64) {
     let coll = TestApp::of(world.address(0), world.db.clone()).coll("c");
     let journal = Journal::new(coll.clone_with_type::<Document>());
     let (stop, stopped) = watch::channel(false);
-    let watching: Vec<_> = habits().map(|habits| watch(habits, &world, &journal, seed)).collect();
+    let mut watching: Vec<_> =
+        habits().map(|habits| watch(habits, &world, &journal, seed)).collect();
     let striking = async {
         strike(&world, seed, length).await;
         stop.send(true).unwrap();
@@ -65,12 +71,8 @@ async fn run(seconds: u64) {
     let mut ids = Ids::default();
     let mut verdicts = Vec::new();
     let ended = Instant::now();
-    let deadline = ended + SETTLING;
-    for (habits, seen, task) in watching {
-        let abort = task.abort_handle();
-        if timeout(deadline - Instant::now(), task).await.is_err() {
-            abort.abort();
-        }
+    join_all(watching.iter_mut().map(|(_, seen, task)| settle(seen, task))).await;
+    for (habits, seen, _) in watching {
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         if let Err(error) = judge(&written, habits.wants(world.losses()), &seen, &mut ids) {
             verdicts.push(format!("{habits:?}: {error}"));
@@ -86,6 +88,23 @@ async fn run(seconds: u64) {
     );
     let world = Arc::into_inner(world).expect("every client has ended");
     world.stop().await;
+}
+
+/// Waits until a client has seen its last write, or nothing more for a while: some take their time.
+async fn settle(seen: &Mutex<Vec<Seen>>, task: &mut JoinHandle<()>) {
+    let is_event = |seen: &&Seen| matches!(seen, Seen::Event { .. });
+    let count = || seen.lock().unwrap().iter().filter(is_event).count();
+    let mut before = count();
+    for _ in 0..MOST_SILENCES {
+        if timeout(SILENCE, &mut *task).await.is_ok() {
+            return;
+        }
+        let now = count();
+        if std::mem::replace(&mut before, now) == now {
+            break;
+        }
+    }
+    task.abort();
 }
 
 /// Strikes until the time is up. No fault outlasts it.
@@ -113,7 +132,7 @@ fn habits() -> impl Iterator<Item = Habits> {
     quick.chain(slow)
 }
 
-type Watching = (Habits, Arc<Mutex<Vec<verdict::Seen>>>, tokio::task::JoinHandle<()>);
+type Watching = (Habits, Arc<Mutex<Vec<Seen>>>, JoinHandle<()>);
 
 fn watch(habits: Habits, world: &Arc<World>, journal: &Arc<Journal>, seed: u64) -> Watching {
     let seen = Arc::new(Mutex::default());
