@@ -49,3 +49,20 @@ impl Hash for CursorSpec {
         self.pipeline.iter().for_each(|stage| stage.as_bytes().hash(state));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{BuildHasher, RandomState};
+
+    use super::*;
+
+    /// What has the same hash, by chance or as its part is not hashed, is another cursor all the same.
+    #[test]
+    fn equal_hashes_share_no_cursor() {
+        let hasher = RandomState::new();
+        let one = CursorSpec::bare(Namespace::new("d", "c"));
+        let looked_up = CursorSpec { full_document: FullDocument::UpdateLookup, ..one.clone() };
+        assert_eq!(hasher.hash_one(&one), hasher.hash_one(&looked_up));
+        assert_ne!(one, looked_up);
+    }
+}

@@ -32,7 +32,7 @@ async fn strangers_are_challenged() {
     for way in Way::ALL {
         let path = if way == Way::Read { app.coll_path("c") } else { app.path("c/all") };
         for (line, query, headers, expected) in [
-            ("A1", "", vec![], challenge),
+            ("A1 A24", "", vec![], challenge),
             ("A2", "", vec![("authorization", wrong.as_str())], challenge),
             ("A2", "", vec![("authorization", unknown.as_str())], challenge),
             ("A7", "", vec![("no-auth-challenge", "")], None),
