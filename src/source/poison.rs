@@ -65,6 +65,10 @@ pub(super) async fn find(
     let mut candidates = source.open(&spec.stripped(), &all).await?;
     let mut search =
         Search { source, spec, start, sound: after.clone(), poison: Vec::new(), weight: 0 };
+    // Over no event it has to hold: what a server says that does not know of fences is not about an event.
+    if search.read(after, BATCH_SIZE).await?.failure.is_some() {
+        return Ok(None);
+    }
     let mut seen = 0;
     while let Some(batch) = candidates.next().await? {
         seen += batch.events.len();
@@ -152,7 +156,7 @@ impl Search<'_> {
     /// fails. Opening a cursor on a long oplog costs as much as many batches of one that is open.
     async fn come_close(&mut self, last: &SourceEvent) -> Result<bool, SourceError> {
         for step in STEPS {
-            let outcome = self.read(last, step).await?;
+            let outcome = self.read(&last.token, step).await?;
             if outcome.failure.is_none() {
                 return Ok(false);
             }
@@ -175,14 +179,14 @@ impl Search<'_> {
             if run == sound {
                 return Ok(None);
             }
-            match self.read(&events[run - 1], BATCH_SIZE).await?.failure {
+            match self.read(&events[run - 1].token, BATCH_SIZE).await?.failure {
                 Some(error) => break (run, error),
                 None => (sound, run) = (run, 2 * run),
             }
         };
         while failing - sound > 1 {
             let middle = usize::midpoint(sound, failing);
-            match self.read(&events[middle - 1], BATCH_SIZE).await?.failure {
+            match self.read(&events[middle - 1].token, BATCH_SIZE).await?.failure {
                 Some(found) => (failing, error) = (middle, found),
                 None => sound = middle,
             }
@@ -203,11 +207,11 @@ impl Search<'_> {
         (self.start, self.sound) = (start, sound);
     }
 
-    /// Runs the pipeline over the events up to one of them.
-    async fn read(&self, until: &SourceEvent, batch: u32) -> Result<Outcome, SourceError> {
+    /// Runs the pipeline over the events up to a token.
+    async fn read(&self, until: &ResumeToken, batch: u32) -> Result<Outcome, SourceError> {
         let start = Open { batch, ..self.start.clone() };
         let mut reached = None;
-        match run(self.source, self.spec, &start, &until.token, &mut reached).await {
+        match run(self.source, self.spec, &start, until, &mut reached).await {
             Err(error) if is_about_an_event(&error, self.spec) => {
                 Ok(Outcome { reached, failure: Some(error) })
             }

@@ -87,7 +87,7 @@ async fn every_fault_is_answered_in_its_own_way_and_without_a_loop() {
         (&[Lost], &[Transient, Transient], &["1", "degraded", "reset", "recovered", "3"], 5),
         (&[Unwatchable], &[], &["1", "refused"], 1),
         // Nothing shows an event to blame: the cursor is opened again, as after a blip.
-        (&[Rejected], &[], &["1", "2"], 4),
+        (&[Rejected], &[], &["1", "2"], 5),
     ];
     for (readings, openings, expected, opened) in rows {
         let source = Scripted::default();
