@@ -1,7 +1,7 @@
 //! Who is calling, what they may see, and one cursor for all of them.
 
 mod authentication;
-mod deployment;
+pub(crate) mod deployment;
 mod explain;
 mod hidden_fields;
 mod operators;
@@ -12,7 +12,7 @@ mod read_scope;
 mod scoped_streams;
 mod sessions;
 mod side_by_side;
-mod tokens;
+pub(crate) mod tokens;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bson::{Document, doc};

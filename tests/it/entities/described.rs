@@ -52,18 +52,24 @@ async fn a_caller_is_told_of_its_own() {
     assert_eq!(addresses, ["/api/subscriptions/mine"]);
 }
 
+/// Entities and subscriptions, some of which nothing can ever come of.
+fn never_opening() -> String {
+    let order = ORDER.replace("order.changed }", "order.changed, operations: [create] }");
+    format!(
+        "{order}
+  - {{ name: Void, collection: DB.void, source: /void, subscriptions: [{{ name: nothing }}] }}
+subscriptions:
+  - {{ name: never, source: entity.Order, eventtypes: [delete] }}
+  - {{ name: ever, source: entity.Order }}
+"
+    )
+}
+
 /// Nobody is told of what never opens or never brings anything: feeds divided by tenant to those who
 /// have none, topics of which nothing is shown, subscriptions without events.
 #[tokio::test]
 async fn what_never_opens_is_not_described() {
-    let empty =
-        "  - { name: Void, collection: DB.void, source: /void, subscriptions: [{ name: nothing }] }
-subscriptions:
-  - { name: never, source: entity.Order, eventtypes: [delete] }
-  - { name: ever, source: entity.Order }
-";
-    let order = ORDER.replace("order.changed }", "order.changed, operations: [create] }");
-    let shop = Shop::start(&format!("{order}{empty}")).await;
+    let shop = Shop::start(&never_opening()).await;
     for (user, expected) in [
         (
             "ann",
@@ -86,6 +92,19 @@ subscriptions:
         for path in told {
             assert_eq!(shop.status(user, &path).await, 200, "{user} {path}");
         }
+    }
+}
+
+/// What is not described is refused: where nothing is declared, and where nothing can ever come.
+#[tokio::test]
+async fn what_never_opens_is_refused() {
+    let shop = Shop::start(&never_opening()).await;
+    for (path, status) in [
+        ("/api/subscribe/Void", 404),
+        ("/api/subscriptions/nothing", 404),
+        ("/api/subscriptions/never", 400),
+    ] {
+        assert_eq!(shop.refused("root", path).await.status, status, "{path}");
     }
 }
 

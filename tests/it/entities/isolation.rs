@@ -1,9 +1,16 @@
 //! Tenants and users: each sees its own, on one cursor.
 
 use bson::{Bson, Document, doc};
+use serde_json::{Value, json};
 
 use super::shop::{ORDER, Reader, Shop};
-use crate::support::add_user;
+use crate::{
+    access::{
+        deployment::{Deployment, everywhere},
+        tokens::{bearer, claims, with},
+    },
+    support::{add_user, sse::Sse, tailwater::Folder},
+};
 
 fn case(id: impl Into<bson::Bson>, tenant: &str, user: &str) -> Document {
     doc! { "_id": id, "owner": { "tenant": tenant, "user": user } }
@@ -57,6 +64,29 @@ async fn tenants_are_told_apart_by_their_text() {
             texts.insert(reader.envelope().await["tenant"].as_str().unwrap().to_owned());
         }
         assert_eq!(texts.len(), 1, "{tenant}: {texts:?}");
+    }
+}
+
+/// A token's tenant is the claim that `auth.tenant` names, a dotted path.
+#[tokio::test]
+async fn a_token_names_its_tenant() {
+    let deployment = Deployment::new().await;
+    let name = deployment.db.name().to_owned();
+    let folder = Folder::new().with("shop.yaml", &ORDER.replace("DB", &name));
+    let entities = format!("entities: {}", folder.path());
+    let deployment = deployment.auth("tenant: org.name").with(&entities);
+    let app = deployment.permissions([everywhere(doc! {})]).await.start().await;
+    let path = "/api/subscribe/Case";
+    let token = |claim: &Value| bearer(&with(claims("ann", &["user"]), claim));
+    let acme = token(&json!({ "org": { "name": "acme" }, "tenant": "globex" }));
+    let mut reader = Sse::begin(app.address, path, &[("authorization", &acme)]).await;
+    assert!(reader.block().await.comments[0].starts_with("connected sub="));
+    let cases = [case(1, "globex", "ann"), case(2, "acme", "ann")];
+    app.coll("cases").insert_many(cases).await.unwrap();
+    assert_eq!(reader.until("entity.create").await.json()["subject"], "2");
+    for claim in [json!({}), json!({ "tenant": "acme" }), json!({ "org": "acme" })] {
+        let headers = [("authorization", &*token(&claim)), ("accept", "text/event-stream")];
+        assert_eq!(app.with("GET", path, &headers).await.status, 403, "{claim}");
     }
 }
 

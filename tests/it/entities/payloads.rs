@@ -3,7 +3,8 @@
 use bson::{Bson, Document, doc, oid::ObjectId};
 use serde_json::{Value, json};
 
-use super::shop::{ORDER, Shop, everything, permission};
+use super::shop::{ORDER, Shop, authorization, everything, permission};
+use crate::support::clients::{Program, Tool};
 
 const SHAPES: &str = "
 entities:
@@ -125,4 +126,37 @@ subscriptions:
     let expected: [[Value; 2]; 2] =
         [["Order".into(), json!({ "a": 2 })], ["Bill".into(), json!({ "a": 1, "b": 1 })]];
     assert_eq!(told, expected);
+}
+
+/// Prints what the client module hears of a feed.
+const LISTENER: &str = "
+const [url, authorization, module] = process.argv.slice(1)
+const { watch } = await import(module)
+const print = it => console.log(JSON.stringify(it))
+watch(url, {
+  headers: { authorization },
+  on: { 'entity.create': print, 'entity.delete': print },
+  onState: state => { if (state === 'live') print(state) }
+})
+";
+
+/// The client module hears envelopes as they are: of a delete, with a key `data` that is null.
+#[tokio::test]
+async fn the_client_module_reads_envelopes_without_data() {
+    let Some(node) = Tool::require("node") else { return };
+    let shop = Shop::start(ORDER).await;
+    let url = format!("http://{}/api/subscribe/Order", shop.app.address);
+    let module = concat!("file://", env!("CARGO_MANIFEST_DIR"), "/clients/js/tailwater.js");
+    let authorization = authorization("ann");
+    let args = ["--input-type=module", "--eval", LISTENER, &url, &authorization, module];
+    let mut listener = node.run(args);
+    let heard = async |listener: &mut Program| -> Value {
+        serde_json::from_str(&listener.line().await.unwrap()).unwrap()
+    };
+    assert_eq!(heard(&mut listener).await, "live");
+    shop.insert("orders", [doc! { "_id": 1, "n": 2 }]).await;
+    shop.app.coll("orders").delete_one(doc! { "_id": 1 }).await.unwrap();
+    assert_eq!(heard(&mut listener).await["data"], json!({ "_id": 1, "n": 2 }));
+    let deleted = heard(&mut listener).await;
+    assert_eq!((&deleted["subject"], deleted.get("data")), (&"1".into(), Some(&Value::Null)));
 }

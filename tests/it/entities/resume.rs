@@ -157,4 +157,13 @@ async fn unknown_ids_are_told() {
     let path = "/api/subscribe/Order?lastEventId=evt-nonsense";
     let mut socket = shop.socket("ann", path, None).await;
     assert_eq!(socket.closed().await, (4410, "history lost".to_owned()));
+    let mut enveloped = shop.socket("ann", path, Some("tailwater.v1")).await;
+    assert_eq!(enveloped.said().await["event"], "ready");
+    let reset = enveloped.said().await;
+    assert_eq!(
+        (&reset["event"], &reset["data"]["reason"]),
+        (&"reset".into(), &"unknown_id".into())
+    );
+    shop.insert("orders", [doc! { "odd": false }]).await;
+    assert_eq!(enveloped.said().await["event"], "entity.create");
 }

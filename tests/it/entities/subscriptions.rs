@@ -17,6 +17,7 @@ entities:
     subscriptions:
       - { name: mine, scope: user, eventtypes: [create, delete] }
       - { name: public, fieldgroup: public }
+      - { name: ours, scope: tenant }
       - { name: only-sse, transports: [sse] }
       - { name: only-websocket, transports: [websocket] }
 subscriptions:
@@ -45,6 +46,7 @@ async fn a_scope_says_whose_events() {
     let mut mine = shop.feed("ann", "/api/subscriptions/mine").await;
     let mut all = shop.feed("bob", "/api/subscriptions/all-tenants?ops=create").await;
     let mut tenant = shop.feed("amy", "/api/subscriptions/public").await;
+    let mut ours = shop.feed("bob", "/api/subscriptions/ours").await;
     let cases =
         [case("1", "acme", "amy", 1), case("2", "globex", "ann", 1), case("3", "acme", "ann", 1)];
     shop.insert("cases", cases).await;
@@ -54,6 +56,7 @@ async fn a_scope_says_whose_events() {
     assert_eq!(mine.subjects(2).await, ["3", "4"], "no update, no other user, no other tenant");
     assert_eq!(all.subjects(4).await, ["1", "2", "3", "4"]);
     assert_eq!(tenant.subjects(4).await, ["1", "3", "3", "4"]);
+    assert_eq!(ours.subjects(1).await, ["2"]);
     let never = shop.refused("ann", "/api/subscriptions/mine?ops=update").await;
     assert_eq!(never.status, 400, "{}", never.body);
     assert!(never.message().contains("create, delete"), "{}", never.message());
