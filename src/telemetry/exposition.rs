@@ -5,7 +5,10 @@
 
 use std::fmt::Write;
 
-use super::{Counts, Sieve, Status, Surface, Telemetry};
+use super::{Counts, Sieve, Status, SubscriberStatus, Surface, Telemetry};
+
+/// Most subscribers that have series of their own, the oldest: a page must not grow with the clients.
+const MOST_SINGLE: usize = 100;
 
 /// Writing to a string does not fail.
 type Written = std::fmt::Result;
@@ -165,7 +168,35 @@ impl Status {
                 page.value(name, &[("surface", surface.as_str())], count(counts))?;
             }
         }
-        self.write_filtered(page)
+        self.write_filtered(page)?;
+        self.write_single(page)
+    }
+
+    /// Each subscriber of entity feeds by its number, as far as it goes: whoever has many of them asks the
+    /// status.
+    fn write_single(&self, page: &mut Page) -> Written {
+        let rows: [Row; 3] = [
+            (
+                "subscriber_delivered_total",
+                "Events handed to a subscriber of entity feeds.",
+                |counts| counts.delivered,
+            ),
+            ("subscriber_filtered_total", "Events kept from it.", Counts::filtered),
+            ("subscriber_dropped_total", "Events that it could not be given.", |counts| {
+                counts.dropped
+            }),
+        ];
+        let of_entities = |it: &&SubscriberStatus| it.surface == Surface::Entities;
+        let subscribers: Vec<_> =
+            self.subscribers.iter().filter(of_entities).take(MOST_SINGLE).collect();
+        for (name, help, count) in rows {
+            page.counter(name, help)?;
+            for subscriber in &subscribers {
+                let sub = subscriber.sub.to_string();
+                page.value(name, &[("sub", &sub)], count(&subscriber.counts))?;
+            }
+        }
+        Ok(())
     }
 
     fn write_filtered(&self, page: &mut Page) -> Written {

@@ -57,6 +57,10 @@ async fn the_counts_of_a_subscriber_add_up() {
             "{by}"
         );
     }
+    for (name, expected) in [("delivered", 2.0), ("filtered", 3.0), ("dropped", 1.0)] {
+        let name = format!("tailwater_subscriber_{name}_total{{sub=\"{sub}\"}}");
+        assert_eq!(metric(&shop, &name).await, Some(expected), "{name}");
+    }
     for (name, expected) in [
         ("tailwater_events_dropped_total{surface=\"entities\"}", 1_u32),
         ("tailwater_events_delivered_total{surface=\"entities\"}", 2),
