@@ -1,19 +1,18 @@
 //! The replays of one cursor: who resumes at about the same time is read for at once.
 
 mod round;
+mod turns;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::round::Round;
+pub(super) use self::turns::Turns;
 use super::{
     feed::Feed,
     history::HistoryLimits,
@@ -44,8 +43,8 @@ pub(super) struct Replays {
     pub(super) feed: Arc<Feed>,
     /// Failing events, found by whoever reads the cursor.
     pub(super) known: Known,
-    /// One permit for each catch-up cursor of the process.
-    pub(super) turns: Arc<Semaphore>,
+    /// One for each catch-up cursor of the process.
+    pub(super) turns: Arc<Turns>,
     /// What one replay holds in memory.
     pub(super) window: HistoryLimits,
     pub(super) closing: CancellationToken,
@@ -87,7 +86,7 @@ impl Replays {
     /// The life of one replay. Whoever comes while it waits for its turn is on it too.
     async fn run(&self, replay: &Replay) {
         self.gather(replay).await;
-        if let Ok(_turn) = self.turns.acquire().await {
+        if let Some(_turn) = self.turns.take().await {
             self.gathering().started = Some(Instant::now());
             let _running = self.telemetry.catch_up();
             Round::new(self, replay).run().await;

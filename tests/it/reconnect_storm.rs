@@ -51,7 +51,8 @@ async fn a_storm_of_reconnects_opens_few_cursors() {
     });
     join_all(read).await;
     let opened = faults.count("aggregate").await - before;
-    assert!((1..=CATCH_UPS).contains(&opened), "{opened} aggregates");
+    // Each catch-up finds the events that ids name with one, and reads with another.
+    assert!((1..=2 * CATCH_UPS).contains(&opened), "{opened} aggregates");
     mongod.stop().await.unwrap();
 }
 

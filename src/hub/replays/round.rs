@@ -23,12 +23,16 @@ use crate::{
 /// How long a full window waits before it looks who keeps it waiting.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How long a round lasts at least when others wait for a turn: slow members may need it for long.
+const TURN: Duration = Duration::from_secs(10);
+
 /// Owned by the task of a replay.
 pub(super) struct Round<'a> {
     replays: &'a Replays,
     replay: &'a Replay,
     /// Who is on it, and from where.
     members: Vec<(SubscriberId, Origin)>,
+    began: Instant,
     cancelled: CancellationToken,
     _ends_with_the_round: DropGuard,
 }
@@ -38,6 +42,7 @@ impl<'a> Round<'a> {
         let cancelled = replays.closing.child_token();
         Self {
             members: replay.depart(),
+            began: Instant::now(),
             replays,
             replay,
             _ends_with_the_round: cancelled.clone().drop_guard(),
@@ -192,9 +197,10 @@ impl<'a> Round<'a> {
         self.replay.charge(since.elapsed(), taken, false);
     }
 
-    /// Whether anyone waits for more, or takes what there is.
+    /// Whether anyone waits for more, or takes what there is, and it is still this round's turn.
     fn is_wanted(&self) -> bool {
-        !self.cancelled.is_cancelled() && !self.replay.is_idle()
+        let is_over = self.began.elapsed() > TURN && self.replays.turns.are_wanted();
+        !is_over && !self.cancelled.is_cancelled() && !self.replay.is_idle()
     }
 }
 

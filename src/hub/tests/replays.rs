@@ -62,6 +62,36 @@ async fn a_stalled_client_holds_no_turn() {
     assert_eq!(take(&mut stalled, 40).await, numbers(2..=41));
 }
 
+/// A client that takes its time, though never so long that it is out, gives others their turn.
+#[tokio::test(start_paused = true)]
+async fn a_dawdling_client_holds_no_turn_for_long() {
+    // Everything has room in a window: the reading does not wait for anybody.
+    let history = HistoryLimits { events: 10_000, bytes: 64 << 20 };
+    let wide = HubLimits { catch_ups: 1, history, ..limits() };
+    let (source, hub, _keeper) = behind(4000, wide).await;
+    let mut slow = join(&hub, id_of(&source, 1)).await;
+    let position = key().after(&source.token(1));
+    let id = key().seal(&position, "d.x").as_str().to_owned();
+    let mut other = try_join(&hub, "x", Resume::Id(id)).await.unwrap();
+    let begun = Instant::now();
+    let dawdling = async {
+        let mut seen = Vec::new();
+        while seen.len() < 3999 {
+            seen.extend(take(&mut slow, 1).await);
+            tokio::time::sleep(Duration::from_millis(900)).await;
+        }
+        assert_eq!(seen, numbers(2..=4000));
+        begun.elapsed()
+    };
+    let quick = async {
+        assert_eq!(take(&mut other, 3999).await, numbers(2..=4000));
+        begun.elapsed()
+    };
+    let (dawdled, quick) = tokio::join!(dawdling, quick);
+    assert!(quick < Duration::from_secs(20), "{quick:?}");
+    assert!(dawdled > Duration::from_secs(40), "{dawdled:?}");
+}
+
 /// Whoever is slower than the window gets another round, and another, until it is live.
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_goes_on_where_it_fell_out() {
