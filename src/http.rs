@@ -9,6 +9,7 @@ mod collections;
 mod contract;
 mod cors;
 mod deadline;
+mod decided;
 pub mod documents;
 mod edition;
 mod error;

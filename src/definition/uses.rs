@@ -3,7 +3,7 @@
 use bson::Bson;
 
 use super::stream::StreamDef;
-use super::var::{VarRef, is_server};
+use super::var::{VarRef, is_server, is_user};
 
 /// A variable that a stream uses.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,12 @@ impl StreamDef {
     /// The variables a client or the server can bind, each once, in order of appearance.
     pub fn variables(&self) -> Vec<VariableUse> {
         uses(self)
+    }
+
+    /// The names of what it asks for of its caller: `@user`, or paths into it.
+    pub(crate) fn user_variables(&self) -> Vec<String> {
+        let names = uses(self).into_iter().map(|it| it.name);
+        names.filter(|name| is_user(name)).collect()
     }
 }
 

@@ -52,6 +52,12 @@ pub(crate) fn is_server(name: &str) -> bool {
     name.starts_with('@')
 }
 
+/// Is this the caller, or a path into it?
+pub(crate) fn is_user(name: &str) -> bool {
+    let rest = name.strip_prefix("@user");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
 /// Is this the whole name of a variable that the server binds? Its value always wins, so that what a
 /// client sends under it can be ignored.
 pub(crate) fn is_predefined(name: &str) -> bool {

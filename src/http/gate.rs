@@ -8,7 +8,7 @@ use std::{
 
 use axum::http::request::Parts;
 
-use super::{error::ApiError, head, target::Target, websocket::handshake};
+use super::{decided::Decided, error::ApiError, head, target::Target, websocket::handshake};
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Identity, Origins, Permissions,
@@ -52,15 +52,11 @@ impl Admitted {
     pub(crate) fn since(self, reviews: u64) -> Self {
         Self { reviews, ..self }
     }
-}
 
-/// What was decided of one request. An open session may rest on several.
-#[derive(Debug, Clone)]
-pub(crate) struct Decided {
-    pub(crate) head: RequestHead,
-    pub(crate) kind: RequestKind,
-    /// `None`: denied.
-    pub(crate) grant: Option<Grant>,
+    /// The decision that let the request in.
+    pub(crate) fn decided(&self) -> Decided {
+        Decided::new(self.head.clone(), self.kind, Some(self.grant.clone()))
+    }
 }
 
 impl Gate {
@@ -172,7 +168,7 @@ impl Gate {
                 None
             }
         };
-        Decided { head, kind, grant }
+        Decided::new(head, kind, grant)
     }
 
     /// What a grant lets its caller see of a collection.
@@ -222,14 +218,11 @@ impl Gate {
             Err(change) => return change,
         };
         let same = decided.iter().all(|then| {
-            let decision = self.permissions.decide(&now, &then.head, then.kind);
-            let grant = match decision {
+            let grant = match self.permissions.decide(&now, &then.head, then.kind) {
                 Decision::Allow(grant) => Some(grant),
                 Decision::Deny(_) => None,
             };
-            // Feeds are held to the caller's tenant, which no permission has to name.
-            grant == then.grant
-                && (then.kind != RequestKind::Feed || tenant(&now) == tenant(caller))
+            grant == then.grant && then.shows_the_same(caller, &now)
         });
         (!same).then_some(Change::Access)
     }
@@ -264,18 +257,6 @@ pub(crate) enum Change {
     Ended,
     /// What the caller may see is something else now.
     Access,
-}
-
-fn tenant(caller: &Caller) -> Option<&str> {
-    caller.principal()?.tenant()
-}
-
-impl Admitted {
-    /// The decision that let the request in.
-    pub(crate) fn decided(&self) -> Decided {
-        let Self { grant, head, kind, .. } = self;
-        Decided { head: head.clone(), kind: *kind, grant: Some(grant.clone()) }
-    }
 }
 
 fn log_denial(denial: &Denial) {

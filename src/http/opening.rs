@@ -114,7 +114,10 @@ impl Opening {
         let subscription = state.0.hub.subscribe_for(owner, cursor, selection, resume).await?;
         let session = Session::new(subscription, tempo, self.collection, self.etag);
         let close = session.close_handle();
-        let rights = state.0.rights.register(self.admitted, close.clone(), &state.0.gate);
+        let decided = vec![self.admitted.decided().asking(self.definition.user_variables())];
+        let Admitted { caller, reviews, .. } = self.admitted;
+        let gate = &state.0.gate;
+        let rights = state.0.rights.register(caller, decided, close.clone(), reviews, gate);
         let definition = self.watch.guard(&self.namespace.coll, self.definition, close);
         Ok(session.guarded(definition, rights))
     }

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, Uri, header, request::Parts};
 use bson::{Bson, oid::ObjectId};
 use percent_encoding::percent_decode;
 
-use super::error::ApiError;
+use super::{decided::user_value, error::ApiError};
 use crate::{
     access::{Caller, Grant},
     definition::{Parameters, Variables},
@@ -141,7 +141,6 @@ impl Query {
         caller: &Caller,
         grant: &Grant,
     ) -> Result<Variables, ApiError> {
-        let user = caller.principal().map_or(Bson::Null, |user| user.properties().clone().into());
         let page = self.whole("page", 1, 1)?;
         let pagesize = self.whole("pagesize", 100, 0)?;
         let skip = pagesize.saturating_mul(page - 1);
@@ -151,7 +150,7 @@ impl Query {
             .predefine("@limit", pagesize)
             .predefine("@skip", skip)
             .predefine("@mongoPermissions", grant.described())
-            .predefine_user(user))
+            .predefine_user(user_value(caller)))
     }
 
     fn whole(&self, name: &str, default: i32, least: i32) -> Result<i32, ApiError> {

@@ -8,7 +8,10 @@ use std::{
     },
 };
 
-use super::gate::{Admitted, Change, Decided, Gate};
+use super::{
+    decided::Decided,
+    gate::{Change, Gate},
+};
 use crate::{
     access::Caller,
     hub::{CloseHandle, CloseReason},
@@ -46,20 +49,9 @@ impl Rights {
         self.0.reviews.load(Ordering::Acquire)
     }
 
-    /// Registers a session. When a review began since its caller was looked at, it may have missed this
-    /// session, which is then looked at now.
+    /// Registers a session and what was decided of it. When a review began since its caller was looked
+    /// at, it may have missed this session, which is then looked at now.
     pub(crate) fn register(
-        &self,
-        admitted: Admitted,
-        close: CloseHandle,
-        gate: &Arc<Gate>,
-    ) -> RightsGuard {
-        let (decided, reviews) = (vec![admitted.decided()], admitted.reviews);
-        self.register_all(admitted.caller, decided, close, reviews, gate)
-    }
-
-    /// The same for a session that rests on several decisions.
-    pub(crate) fn register_all(
         &self,
         caller: Caller,
         decided: Vec<Decided>,

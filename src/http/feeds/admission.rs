@@ -8,11 +8,7 @@ use crate::{
     binding::{Namespace, Scope},
     entity::{Asked, AudienceError, Caller, Feed, Found, Operations, Part, SubscriptionDef, Topic},
     http::{
-        error::ApiError,
-        gate::{Admitted, Decided},
-        head,
-        state::AppState,
-        surface::Feeds,
+        decided::Decided, error::ApiError, gate::Admitted, head, state::AppState, surface::Feeds,
     },
 };
 

@@ -15,9 +15,10 @@ use crate::{
     binding::Namespace,
     entity::{Bundle, FeedError, Found, Planned, SubscriptionDef, Transport},
     http::{
+        decided::Decided,
         edition::{Edition, Place},
         error::ApiError,
-        gate::{Admitted, Decided},
+        gate::Admitted,
         lifetime::Tempo,
         link::outside,
         opening::owner,
@@ -105,7 +106,7 @@ impl<'a> Opening<'a> {
         let close = session.close_handle();
         let (caller, reviews) = (admitted.caller, admitted.reviews);
         let rights = &state.0.rights;
-        let rights = rights.register_all(caller, decided, close.clone(), reviews, &state.0.gate);
+        let rights = rights.register(caller, decided, close.clone(), reviews, &state.0.gate);
         let guards = (feeds.declarations.guard(wishes.asked, found, close), rights);
         let telemetry = state.0.hub.telemetry().clone();
         let edition = Edition::new(planned.bundle, telemetry, resumed, more, guards);

@@ -154,6 +154,63 @@ async fn changes_reach_open_sessions() {
     assert_eq!(bob.until("close").await.json()["code"], 4403, "E21: another projection");
 }
 
+/// What a stream asks of its caller decides what is shown, too: when that changes, whoever is shown it has to
+/// come back, and then sees what the new value shows.
+#[tokio::test]
+async fn values_that_streams_ask_for_are_rights() {
+    let deployment = Deployment::new().await;
+    let users = deployment.db.collection::<Document>("users");
+    let update = async |set: Document| {
+        users.update_one(doc! { "_id": "ann" }, doc! { "$set": set }).await.unwrap();
+    };
+    update(doc! { "team": "red" }).await;
+    let app = deployment.permissions([everywhere(doc! {})]).await.start().await;
+    let team = doc! { "_$match": { "fullDocument::team": { "$var": "@user.team" } } };
+    let notify = doc! { "fullDocument::team": { "$var": "@user['team']" } };
+    app.declare(
+        "t",
+        vec![
+            doc! { "uri": "match", "stages": [&team] },
+            doc! { "uri": "optional", "stages": [{ "$ifvar": ["@user.team", &team] }] },
+            doc! { "uri": "notify", "stages": [], "notify_when": notify },
+            doc! { "uri": "whole", "stages": [{ "_$set": { "by": { "$var": "@user" } } }] },
+        ],
+    )
+    .await;
+    let login = basic("ann", "ann");
+    let mut open = Vec::new();
+    for uri in ["match", "optional", "notify"] {
+        let stream = format!("t/{uri}");
+        let sse = sse_as(&app, &login, &stream).await;
+        open.push((uri, sse, socket_as(&app, &login, &stream).await));
+    }
+    let mut whole = sse_as(&app, &login, "t/whole").await;
+    update(doc! { "seen": 1 }).await;
+    assert_eq!(
+        whole.until("close").await.json()["code"],
+        4403,
+        "E21: all of the user was asked for"
+    );
+    app.coll("t").insert_one(doc! { "_id": 1, "team": "red" }).await.unwrap();
+    for (uri, sse, socket) in &mut open {
+        let seen = (key(&sse.change().await), key(&socket.json().await));
+        assert_eq!(seen, (1, 1), "E21 {uri}: nobody asked for what changed");
+    }
+    update(doc! { "team": "blue" }).await;
+    for (uri, sse, socket) in &mut open {
+        assert_eq!(sse.until("close").await.json()["code"], 4403, "E21 {uri}");
+        assert_eq!(socket.closed().await.0, 4403, "E21 {uri}");
+        let id = sse.last_id.clone();
+        let headers = [("authorization", login.as_str()), ("last-event-id", id.as_str())];
+        *sse = Sse::open(app.address, &app.path(&format!("t/{uri}")), &headers).await;
+    }
+    let teams = [doc! { "_id": 2, "team": "red" }, doc! { "_id": 3, "team": "blue" }];
+    app.coll("t").insert_many(teams).await.unwrap();
+    for (uri, sse, _) in &mut open {
+        assert_eq!(key(&sse.change().await), 3, "E21 {uri}");
+    }
+}
+
 /// A ticket opens its stream again and again, as a browser comes back, until it is over; it opens no other, on
 /// no other way, and is told to no log.
 #[tokio::test]
