@@ -187,6 +187,7 @@ impl App {
             heartbeat: config.streams.heartbeat,
             drain: config.streams.drain,
             max_age: config.streams.max_connection_age,
+            expiry_notice: config.auth.expiry_notice,
             write_timeout: config.streams.write_timeout,
             streams_per_connection: config.limits.streams_per_connection,
             inbound_message: config.limits.inbound_message,

@@ -6,6 +6,7 @@
 
 pub mod catch_up;
 pub mod close;
+pub mod ending;
 mod fanout;
 pub mod feed;
 mod history;
@@ -25,11 +26,11 @@ mod subscribe_error;
 pub mod subscription;
 
 pub use close::CloseReason;
+pub use ending::{CloseHandle, Ending};
 pub use feed::Observer;
 pub use history::HistoryLimits;
 pub use item::{Item, Reset, Skipped, Status, Tail};
 pub use limits::{HubLimits, OwnLimits, Owner};
-pub use mailbox::CloseHandle;
 pub use mailbox::MailboxLimits;
 pub use registry::{Hub, KeyReceiver};
 pub use subscribe_error::SubscribeError;

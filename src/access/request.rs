@@ -129,6 +129,15 @@ impl RequestHead {
         })
     }
 
+    /// The same request with another credential, shown later.
+    #[must_use]
+    pub fn presenting(&self, authorization: &str, received: SystemTime) -> Self {
+        let mut head = Self { received, ..self.clone() };
+        head.headers.retain(|(name, _)| name != "authorization");
+        head.headers.push(("authorization".to_owned(), authorization.to_owned()));
+        head
+    }
+
     pub fn method(&self) -> &str {
         &self.method
     }

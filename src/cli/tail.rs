@@ -19,7 +19,7 @@ use super::{
 use crate::{backoff::Backoff, config::CommonArgs};
 
 /// Frames about the stream. All others are events of it.
-const CONTROL: &[&str] = &["ready", "status", "reset", "skipped", "close", "heartbeat"];
+const CONTROL: &[&str] = &["ready", "status", "reset", "skipped", "expiring", "close", "heartbeat"];
 
 #[derive(Debug, Args)]
 pub(super) struct TailArgs {

@@ -29,6 +29,8 @@ pub struct AuthConfig {
     pub tokens: TokensConfig,
     /// Time in which a ticket must be used.
     pub ticket_ttl: Duration,
+    /// How long before its credential ends an open connection says so; `None` does not.
+    pub expiry_notice: Option<Duration>,
     pub guard: Option<GuardConfig>,
     pub origins: OriginsConfig,
 }
@@ -80,6 +82,7 @@ impl AuthConfig {
             cookie: CookieConfig::read(settings),
             tokens: TokensConfig::read(settings),
             ticket_ttl: settings.duration("auth.tickets.ttl"),
+            expiry_notice: settings.optional_duration("auth.expiry_notice"),
             guard: GuardConfig::read(settings),
             origins: OriginsConfig::read(settings),
         };

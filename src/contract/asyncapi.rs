@@ -10,11 +10,12 @@ use crate::{
 };
 
 /// Frames of streams, by their names in the contract.
-const STREAM_MESSAGES: [&str; 8] =
-    ["ready", "change", "leave", "status", "reset", "skipped", "heartbeat", "close"];
+const STREAM_MESSAGES: [&str; 9] =
+    ["ready", "change", "leave", "status", "reset", "skipped", "expiring", "heartbeat", "close"];
 
 /// Frames of entity feeds besides the events themselves.
-const FEED_MESSAGES: [&str; 6] = ["ready", "status", "reset", "skipped", "heartbeat", "close"];
+const FEED_MESSAGES: [&str; 7] =
+    ["ready", "status", "reset", "skipped", "expiring", "heartbeat", "close"];
 
 /// A channel and everything that is said of it elsewhere.
 struct Channel {

@@ -43,6 +43,7 @@ const ROWS: &[Row] = &[
     ("status", "The source went down or came back.", status),
     ("reset", "Changes were or may have been missed.", reset),
     ("skipped", "One event could not be delivered.", skipped),
+    ("expiring", "The token that the client came with ends soon.", expiring),
     ("heartbeat", "Nothing happened, and the position moved on.", heartbeat),
     ("close", "The last frame.", close),
     ("entityEvent", "An event of an entity, in its envelope.", entity_event),
@@ -103,6 +104,10 @@ fn reset() -> Value {
 
 fn skipped() -> Value {
     object(&json!({ "reason": { "type": "string" } }), &["reason"])
+}
+
+fn expiring() -> Value {
+    object(&json!({ "expires": { "type": "string", "format": "date-time" } }), &["expires"])
 }
 
 fn heartbeat() -> Value {

@@ -7,6 +7,7 @@ use super::{
     feeds,
     gate::Admitted,
     head,
+    rights::Look,
     state::AppState,
     target::{Target, host},
 };
@@ -55,7 +56,7 @@ impl AppState {
         let head = self.0.gate.head(parts)?.for_target(uri.path(), uri.query())?;
         let head = head.with_resource(head::resource_of(&target));
         let admitted = match self.0.gate.permissions().decide(&caller, &head, kind) {
-            Decision::Allow(grant) => Admitted { caller, grant, head, kind, reviews: 0 },
+            Decision::Allow(grant) => Admitted { caller, grant, head, kind, look: Look::default() },
             Decision::Deny(denial) => return Ok(Err(denial.to_string())),
         };
         let closed = "only the root role reads the collection of API keys";
@@ -70,11 +71,11 @@ impl AppState {
 
     /// Lets a request for a target in, or not.
     pub(crate) async fn admit(&self, parts: &Parts, target: &Target) -> Result<Admitted, ApiError> {
-        let reviews = self.0.rights.reviews();
+        let look = self.0.rights.look();
         let head = self.0.gate.head(parts)?.with_resource(head::resource_of(target));
         let reads = parts.method == Method::GET;
         let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
-        Ok(self.0.gate.guard(admitted, target)?.since(reviews))
+        Ok(self.0.gate.guard(admitted, target)?.by(look))
     }
 }
 

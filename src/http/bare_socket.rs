@@ -1,5 +1,7 @@
 //! `GET /_/ws`: a socket that opens with no stream; its client subscribes to those it wants.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Request, State},
     http::{Method, request::Parts},
@@ -13,14 +15,15 @@ use super::{
     state::AppState,
     visitor::Visitor,
     websocket::{
-        connection::Own,
         format::WsFormat,
         handshake::{self, Handshake, SUBPROTOCOL},
+        own::{Own, Quiet},
         upgrade,
     },
 };
 use crate::{
     change::{Dialect, Shape},
+    hub::Ending,
     json::JsonMode,
     telemetry::{Surface, Transport},
 };
@@ -47,13 +50,15 @@ async fn opened(state: &AppState, parts: &mut Parts) -> Result<Response, ApiErro
         return Err(ApiError::BadRequest(message));
     }
     let mut lifetime = Lifetime::new(state.tempo());
-    lifetime.expires(visitor.caller.principal().and_then(|principal| principal.expires_at()));
+    lifetime.expires(visitor.expiry());
+    let ending = Arc::new(Ending::default());
+    let rights = visitor.register(state, ending.handle());
     let shape = Shape { mode: JsonMode::Default, dialect: Dialect::Tailwater, reshaping: None };
     let format = WsFormat { shape, enveloped: true };
     let seat = visitor.seat(state)?;
     let (transport, surface) = (Transport::WebSocket, Surface::Streams);
     let line = Line { transport, surface, topic: parts.uri.path().to_owned() };
     let record = Record::connection(state, parts, line, seat);
-    let own = Own::Nothing(Box::new(lifetime), record);
+    let own = Own::Nothing(Box::new(Quiet { lifetime, ending, record, _rights: rights }));
     Ok(upgrade::respond(state, parts, own, visitor, format, &handshake))
 }

@@ -8,7 +8,9 @@ use std::{
 
 use axum::http::request::Parts;
 
-use super::{decided::Decided, error::ApiError, head, target::Target, websocket::handshake};
+use super::{
+    decided::Decided, error::ApiError, head, rights::Look, target::Target, websocket::handshake,
+};
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Identity, Origins, Permissions,
@@ -16,7 +18,7 @@ use crate::{
         TICKET_PARAMETER, Ticket,
     },
     binding::{Namespace, Scope},
-    config::TrustedProxies,
+    config::{Secret, TrustedProxies},
 };
 
 /// The one place where rights are decided. Shared by all requests.
@@ -42,15 +44,15 @@ pub(crate) struct Admitted {
     pub(crate) grant: Grant,
     pub(crate) head: RequestHead,
     pub(crate) kind: RequestKind,
-    /// How many reviews of rights had begun before the caller was looked at.
-    pub(crate) reviews: u64,
+    /// The look at the caller.
+    pub(crate) look: Look,
 }
 
 impl Admitted {
-    /// Says when the caller was looked at, in reviews: a later one may have missed it.
+    /// Says with which look at its caller.
     #[must_use]
-    pub(crate) fn since(self, reviews: u64) -> Self {
-        Self { reviews, ..self }
+    pub(crate) fn by(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     /// The decision that let the request in.
@@ -145,7 +147,9 @@ impl Gate {
         kind: RequestKind,
     ) -> Result<Admitted, ApiError> {
         match self.permissions.decide(&caller, &head, kind) {
-            Decision::Allow(grant) => Ok(Admitted { caller, grant, head, kind, reviews: 0 }),
+            Decision::Allow(grant) => {
+                Ok(Admitted { caller, grant, head, kind, look: Look::default() })
+            }
             Decision::Deny(Denial::Unauthenticated) => {
                 Err(ApiError::Unauthorized(self.authenticator.challenges(&head)))
             }
@@ -217,14 +221,41 @@ impl Gate {
             Ok(now) => now,
             Err(change) => return change,
         };
-        let same = decided.iter().all(|then| {
-            let grant = match self.permissions.decide(&now, &then.head, then.kind) {
+        (!self.is_same(caller, &now, decided)).then_some(Change::Access)
+    }
+
+    /// Whether everything that was decided for a caller is decided alike for who they are now.
+    pub(crate) fn is_same(&self, then: &Caller, now: &Caller, decided: &[Decided]) -> bool {
+        decided.iter().all(|it| {
+            let grant = match self.permissions.decide(now, &it.head, it.kind) {
                 Decision::Allow(grant) => Some(grant),
                 Decision::Deny(_) => None,
             };
-            grant == then.grant && then.shows_the_same(caller, &now)
-        });
-        (!same).then_some(Change::Access)
+            grant == it.grant && it.shows_the_same(then, now)
+        })
+    }
+
+    /// Who is on a connection, by a credential that they show later: nobody else.
+    pub(crate) async fn renewed(
+        &self,
+        head: &RequestHead,
+        caller: &Caller,
+        credential: &Secret,
+    ) -> Result<Caller, ApiError> {
+        if self.identity.is_some() {
+            let message = "the host program says who is calling; open another connection";
+            return Err(ApiError::BadRequest(message.to_owned()));
+        }
+        let head = head.presenting(credential.expose(), SystemTime::now());
+        let now = self.authenticator.authenticate(&head).await?;
+        match (caller.principal(), now.principal()) {
+            (_, None) => Err(ApiError::Unauthorized(Vec::new())),
+            (Some(then), Some(principal)) if then.id() == principal.id() => Ok(now),
+            _ => {
+                let message = "the credential is somebody else's; open another connection";
+                Err(ApiError::Forbidden(message.to_owned()))
+            }
+        }
     }
 
     pub(crate) fn ticket(&self, path: &str, caller: &Caller) -> Result<Ticket, ApiError> {

@@ -21,6 +21,8 @@ pub(crate) struct Tempo {
     pub(crate) drain: Duration,
     /// Ends the connection, jittered, after this time.
     pub(crate) max_age: Option<Duration>,
+    /// How long before its credential ends a connection says so; `None` does not.
+    pub(crate) expiry_notice: Option<Duration>,
 }
 
 /// The clock of one connection. Owned by what speaks on it.
@@ -31,9 +33,22 @@ pub(crate) struct Lifetime {
     is_draining: bool,
     /// The next heartbeat; far away when there are none.
     beat: Pin<Box<Sleep>>,
-    /// The planned end: of the connection's age, of its credential, or within the drain.
-    end: Pin<Box<Sleep>>,
-    reason: CloseReason,
+    /// The planned end: of the connection's age, or within the drain.
+    planned: (Instant, CloseReason),
+    /// The end of its credential.
+    expiry: Option<Expiry>,
+    /// What comes first: the notice of an end, or the end.
+    next: Pin<Box<Sleep>>,
+}
+
+/// When a credential ends.
+#[derive(Debug, Clone, Copy)]
+struct Expiry {
+    /// On the clock of the world, to be told.
+    at: SystemTime,
+    end: Instant,
+    /// When that has to be said; `None`, it was, or nobody wants to know.
+    notice: Option<Instant>,
 }
 
 /// What the clock says.
@@ -41,6 +56,8 @@ pub(crate) struct Lifetime {
 pub(crate) enum Tick {
     /// It is time for a heartbeat.
     Beat,
+    /// The credential ends at this time, soon.
+    Expiring(SystemTime),
     /// It is time to end.
     End(CloseReason),
 }
@@ -64,15 +81,23 @@ impl Lifetime {
             tempo,
             is_draining: false,
             beat: Box::pin(sleep_until(now + beat)),
-            end: Box::pin(sleep_until(now + age)),
-            reason: CloseReason::GoingAway,
+            planned: (now + age, CloseReason::GoingAway),
+            expiry: None,
+            next: Box::pin(sleep_until(now + age)),
         }
     }
 
-    /// Ends the connection when its credential does, without leeway.
+    /// Ends the connection when its credential does, without leeway. A later call is about a newer
+    /// credential.
     pub(crate) fn expires(&mut self, at: Option<SystemTime>) {
-        let left = at.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
-        self.plan_end(left.unwrap_or(FAR), CloseReason::CredentialsExpired);
+        self.expiry = at.map(|at| {
+            let left = at.duration_since(SystemTime::now()).unwrap_or_default();
+            let (now, left) = (Instant::now(), left.min(FAR));
+            // Who comes with less knows how little it is.
+            let before = self.tempo.expiry_notice.and_then(|notice| left.checked_sub(notice));
+            Expiry { at, end: now + left, notice: before.map(|before| now + before) }
+        });
+        self.plan();
     }
 
     /// The time between heartbeats.
@@ -86,7 +111,11 @@ impl Lifetime {
             tokio::select! {
                 // In this order: nothing is said after the end.
                 biased;
-                () = &mut self.end => return Tick::End(self.reason),
+                () = &mut self.next => {
+                    if let Some(tick) = self.due() {
+                        return tick;
+                    }
+                }
                 () = self.tempo.draining.cancelled(), if !self.is_draining => self.drain(),
                 () = &mut self.beat => {
                     let every = self.tempo.heartbeat.map_or(FAR, |every| jitter(every, 0.9, 1.1));
@@ -100,15 +129,39 @@ impl Lifetime {
     /// Plans the end within the drain, spread so that the clients do not come back all at once.
     fn drain(&mut self) {
         self.is_draining = true;
-        self.plan_end(jitter(self.tempo.drain, 0.0, 0.7), CloseReason::ServiceRestart);
+        let end = Instant::now() + jitter(self.tempo.drain, 0.0, 0.7);
+        if end < self.planned.0 {
+            self.planned = (end, CloseReason::ServiceRestart);
+        }
+        self.plan();
     }
 
-    /// Plans an end, unless an earlier one is planned.
-    fn plan_end(&mut self, left: Duration, reason: CloseReason) {
-        let end = Instant::now() + left;
-        if end < self.end.deadline() {
-            self.end.as_mut().reset(end);
-            self.reason = reason;
+    /// The end that comes first, and why.
+    fn end(&self) -> (Instant, CloseReason) {
+        match self.expiry {
+            Some(expiry) if expiry.end < self.planned.0 => {
+                (expiry.end, CloseReason::CredentialsExpired)
+            }
+            _ => self.planned,
         }
+    }
+
+    fn plan(&mut self) {
+        let notice = self.expiry.and_then(|expiry| expiry.notice);
+        let end = self.end().0;
+        self.next.as_mut().reset(notice.map_or(end, |notice| notice.min(end)));
+    }
+
+    /// What is due now that the timer has run.
+    fn due(&mut self) -> Option<Tick> {
+        let (end, reason) = self.end();
+        if end <= Instant::now() {
+            return Some(Tick::End(reason));
+        }
+        let expiry = self.expiry.as_mut()?;
+        expiry.notice = None;
+        let at = expiry.at;
+        self.plan();
+        Some(Tick::Expiring(at))
     }
 }

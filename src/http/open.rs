@@ -14,9 +14,9 @@ use super::{
     target::host,
     visitor::Visitor,
     websocket::{
-        connection::Own,
         format::WsFormat,
         handshake::{self, Handshake, HandshakeError},
+        own::Own,
         upgrade,
     },
 };

@@ -115,9 +115,9 @@ impl Opening {
         let session = Session::new(subscription, tempo, self.collection, self.etag);
         let close = session.close_handle();
         let decided = vec![self.admitted.decided().asking(self.definition.user_variables())];
-        let Admitted { caller, reviews, .. } = self.admitted;
-        let gate = &state.0.gate;
-        let rights = state.0.rights.register(caller, decided, close.clone(), reviews, gate);
+        let Admitted { caller, look, .. } = self.admitted;
+        let (rights, gate) = (&state.0.rights, &state.0.gate);
+        let rights = rights.register(look, caller, decided, close.clone(), gate);
         let definition = self.watch.guard(&self.namespace.coll, self.definition, close);
         Ok(session.guarded(definition, rights))
     }

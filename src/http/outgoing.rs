@@ -33,6 +33,8 @@ pub(crate) enum Outgoing {
     Reset(Arc<Reset>, Recovery),
     /// The source went down or came back.
     Status(Status),
+    /// The credential that the client came with ends at this time, soon.
+    Expiring(SystemTime),
     /// Nothing happened, and the client's position moved on, if it has one yet.
     Heartbeat(Option<PositionId>),
     /// The last message.
@@ -63,6 +65,7 @@ impl Outgoing {
             Self::Skipped(_) => "skipped",
             Self::Reset(..) => "reset",
             Self::Status(_) => "status",
+            Self::Expiring(_) => "expiring",
             Self::Heartbeat(_) => "heartbeat",
             Self::Close(_) => "close",
         }
@@ -78,7 +81,11 @@ impl Outgoing {
             Self::Heartbeat(id) => id.as_ref(),
             Self::Skipped(skipped) => Some(&skipped.id),
             // An envelope's bytes hold its id.
-            Self::Envelope(_) | Self::Document(..) | Self::Status(_) | Self::Close(_) => None,
+            Self::Envelope(_)
+            | Self::Document(..)
+            | Self::Status(_)
+            | Self::Expiring(_)
+            | Self::Close(_) => None,
         }
     }
 
@@ -96,6 +103,7 @@ impl Outgoing {
                 "state": if status.healthy { "recovered" } else { "degraded" },
                 "since": timestamp(status.since),
             }),
+            Self::Expiring(at) => json!({ "expires": timestamp(*at) }),
             Self::Heartbeat(id) => json!({ "id": id.as_ref().map(PositionId::as_str) }),
             Self::Close(reason) => json!({
                 "code": reason.code(),

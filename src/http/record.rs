@@ -62,6 +62,7 @@ impl Record {
             | Outgoing::Document(..)
             | Outgoing::SnapshotEnd(_)
             | Outgoing::Status(_)
+            | Outgoing::Expiring(_)
             | Outgoing::Heartbeat(_)
             | Outgoing::Close(_) => {}
         }

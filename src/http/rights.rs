@@ -25,15 +25,29 @@ pub struct Rights(Arc<Shared>);
 struct Shared {
     sessions: Mutex<HashMap<u64, Entry>>,
     next: AtomicU64,
+    connections: AtomicU64,
     /// Counts the reviews begun.
     reviews: AtomicU64,
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
+    connection: ConnectionId,
     caller: Caller,
     decided: Arc<[Decided]>,
     close: CloseHandle,
+}
+
+/// Names a connection within a process: its sessions have one caller.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ConnectionId(u64);
+
+/// A look at a caller: for which connection, and how many reviews of rights had begun before. A later one
+/// may have missed what is registered with it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Look {
+    connection: ConnectionId,
+    reviews: u64,
 }
 
 /// Keeps a session registered; dropping it takes the session off.
@@ -44,37 +58,81 @@ pub(crate) struct RightsGuard {
 }
 
 impl Rights {
-    /// How many reviews have begun, to be told with [`Admitted::since`].
-    pub(crate) fn reviews(&self) -> u64 {
-        self.0.reviews.load(Ordering::Acquire)
+    /// To be taken before the caller of a connection is looked at.
+    pub(crate) fn look(&self) -> Look {
+        let connection = ConnectionId(self.0.connections.fetch_add(1, Ordering::Relaxed));
+        Look { connection, reviews: self.reviews() }
+    }
+
+    /// The same, for another look.
+    pub(crate) fn look_again(&self, look: Look) -> Look {
+        Look { reviews: self.reviews(), ..look }
     }
 
     /// Registers a session and what was decided of it. When a review began since its caller was looked
     /// at, it may have missed this session, which is then looked at now.
     pub(crate) fn register(
         &self,
+        look: Look,
         caller: Caller,
         decided: Vec<Decided>,
         close: CloseHandle,
-        reviews: u64,
         gate: &Arc<Gate>,
     ) -> RightsGuard {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let entry = Entry { caller, decided: decided.into(), close };
-        self.lock().insert(id, entry.clone());
-        if self.reviews() != reviews {
-            let gate = gate.clone();
-            tokio::spawn(async move { review_one(&gate, &entry).await });
-        }
+        let entry = Entry { connection: look.connection, caller, decided: decided.into(), close };
+        self.lock().insert(id, entry);
+        self.catch_up(look, vec![id], gate);
         RightsGuard { rights: self.clone(), id }
+    }
+
+    /// Whoever is on a connection has shown a newer credential: its sessions go on with that, but for
+    /// those that it shows something else, which end.
+    pub(crate) fn renew(&self, look: Look, caller: &Caller, gate: &Arc<Gate>) {
+        let sessions = self.of(look.connection);
+        for (id, entry) in &sessions {
+            if gate.is_same(&entry.caller, caller, &entry.decided) {
+                let mut open = self.lock();
+                open.entry(*id).and_modify(|entry| entry.caller = caller.clone());
+            } else {
+                entry.close.close(CloseReason::AccessChanged);
+            }
+        }
+        self.catch_up(look, sessions.into_iter().map(|(id, _)| id).collect(), gate);
+    }
+
+    fn of(&self, connection: ConnectionId) -> Vec<(u64, Entry)> {
+        let open = self.lock();
+        let of_it = open.iter().filter(|(_, entry)| entry.connection == connection);
+        of_it.map(|(id, entry)| (*id, entry.clone())).collect()
+    }
+
+    /// Looks at sessions that a review may have missed.
+    fn catch_up(&self, look: Look, sessions: Vec<u64>, gate: &Arc<Gate>) {
+        if self.reviews() != look.reviews {
+            let (rights, gate) = (self.clone(), gate.clone());
+            tokio::spawn(async move { rights.review_all(&gate, sessions).await });
+        }
+    }
+
+    fn reviews(&self) -> u64 {
+        self.0.reviews.load(Ordering::Acquire)
     }
 
     /// Looks at every session again: users or permissions have changed.
     pub async fn review(&self, gate: &Gate) {
         self.0.reviews.fetch_add(1, Ordering::AcqRel);
-        let entries: Vec<Entry> = self.lock().values().cloned().collect();
-        for entry in entries {
-            review_one(gate, &entry).await;
+        let sessions = self.lock().keys().copied().collect();
+        self.review_all(gate, sessions).await;
+    }
+
+    async fn review_all(&self, gate: &Gate, sessions: Vec<u64>) {
+        for id in sessions {
+            // As it is by now: its caller may have been renewed.
+            let entry = self.lock().get(&id).cloned();
+            if let Some(entry) = entry {
+                review_one(gate, &entry).await;
+            }
         }
     }
 

@@ -90,6 +90,11 @@ impl Session {
         self
     }
 
+    /// The same for a credential that is shown later.
+    pub(crate) fn renew(&mut self, expiry: Option<SystemTime>) {
+        self.lifetime.expires(expiry);
+    }
+
     /// Ends the session from outside.
     pub(crate) fn close_handle(&self) -> CloseHandle {
         self.subscription.close_handle()
@@ -164,6 +169,7 @@ impl Session {
             biased;
             tick = self.lifetime.tick() => match tick {
                 Tick::Beat => self.beat(into),
+                Tick::Expiring(at) => into.push(Outgoing::Expiring(at)),
                 Tick::End(reason) => self.close(reason, into),
             },
             delivery = self.subscription.next(&mut self.items) => self.deliver(delivery, into),

@@ -43,6 +43,8 @@ pub struct Shared {
     pub drain: Duration,
     /// Age at which a connection is closed.
     pub max_age: Option<Duration>,
+    /// How long before its credential ends a connection says so.
+    pub expiry_notice: Option<Duration>,
     /// Time that one write to a client may take.
     pub write_timeout: Duration,
     /// Most streams on one connection that carries several.
@@ -84,6 +86,7 @@ impl AppState {
             draining: self.0.draining.clone(),
             drain: self.0.drain,
             max_age: self.0.max_age,
+            expiry_notice: self.0.expiry_notice,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A caller on a connection that carries streams which are named inside it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::SystemTime};
 
 use axum::http::{Uri, request::Parts};
 use bson::Bson;
@@ -14,6 +14,7 @@ use super::{
     link::{collection_link, outside},
     opening::{Asked, Opening},
     request::Query,
+    rights::{Look, RightsGuard},
     state::AppState,
     target::{Target, host},
     tickets,
@@ -21,6 +22,8 @@ use super::{
 use crate::{
     access::{Caller, Carrier, RequestHead, RequestKind},
     change::Dialect,
+    config::Secret,
+    hub::CloseHandle,
 };
 
 /// Whoever opened the connection.
@@ -31,8 +34,7 @@ pub(crate) struct Visitor {
     host: Option<String>,
     /// Where a host program nests the routes.
     outside: String,
-    /// Reviews of rights that had begun before the caller was looked at.
-    reviews: u64,
+    look: Look,
 }
 
 /// A stream's path as it stands in a parameter or a message, the stream's own query included.
@@ -50,18 +52,18 @@ const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(
 impl Visitor {
     /// A caller who is known, or anybody where authentication is off.
     pub(crate) async fn of(state: &AppState, parts: &Parts) -> Result<Self, ApiError> {
-        let reviews = state.0.rights.reviews();
+        let look = state.0.rights.look();
         let caller = state.authenticated(parts).await?;
         let host = host(&parts.headers, &parts.uri).map(str::to_owned);
         let (head, outside) = (state.0.gate.head(parts)?, outside(parts).to_owned());
-        Ok(Self { caller, head, host, outside, reviews })
+        Ok(Self { caller, head, host, outside, look })
     }
 
     /// Whoever was let in to open one stream, and goes on to others.
     pub(crate) fn admitted(admitted: &Admitted, parts: &Parts) -> Self {
-        let Admitted { caller, head, reviews, .. } = admitted.clone();
+        let Admitted { caller, head, look, .. } = admitted.clone();
         let host = host(&parts.headers, &parts.uri).map(str::to_owned);
-        Self { caller, head, host, outside: outside(parts).to_owned(), reviews }
+        Self { caller, head, host, outside: outside(parts).to_owned(), look }
     }
 
     /// A place among those who may be connected.
@@ -71,12 +73,40 @@ impl Visitor {
 
     /// The same caller as it is by now: users and permissions change while a connection is open.
     pub(crate) async fn again(&self, state: &AppState) -> Result<Self, ApiError> {
-        let reviews = state.0.rights.reviews();
+        let look = state.0.rights.look_again(self.look);
         let caller = state.0.gate.again(&self.caller).await.map_err(|change| match change {
             Some(Change::Ended | Change::Access) => ApiError::Unauthorized(Vec::new()),
             None => ApiError::Unavailable("users cannot be looked up now".to_owned()),
         })?;
-        Ok(Self { caller, reviews, ..self.clone() })
+        Ok(Self { caller, look, ..self.clone() })
+    }
+
+    /// The same caller by a credential that they show later. What is open goes on with it, but for what it
+    /// shows otherwise.
+    pub(crate) async fn renewed(
+        &self,
+        state: &AppState,
+        credential: &Secret,
+    ) -> Result<Self, ApiError> {
+        let look = state.0.rights.look_again(self.look);
+        let caller = state.0.gate.renewed(&self.head, &self.caller, credential).await?;
+        Ok(Self { caller, look, ..self.clone() })
+    }
+
+    /// Tells the sessions of the connection who is calling by now.
+    pub(crate) fn renew(&self, state: &AppState) {
+        state.0.rights.renew(self.look, &self.caller, &state.0.gate);
+    }
+
+    /// Registers the connection itself, which ends when its caller is nobody any more.
+    pub(crate) fn register(&self, state: &AppState, close: CloseHandle) -> RightsGuard {
+        let (rights, gate) = (&state.0.rights, &state.0.gate);
+        rights.register(self.look, self.caller.clone(), Vec::new(), close, gate)
+    }
+
+    /// When the caller's credential ends.
+    pub(crate) fn expiry(&self) -> Option<SystemTime> {
+        self.caller.principal().and_then(|principal| principal.expires_at())
     }
 
     /// Takes a stream through everything that opening it alone takes it through, up to its plan.
@@ -110,7 +140,7 @@ impl Visitor {
             namespace,
             uri: name,
             collection: link,
-            admitted: admitted.since(self.reviews),
+            admitted: admitted.by(self.look),
             query: &path.query,
             vars,
             // A connection that RESTHeart does not have speaks no dialect of RESTHeart's.

@@ -4,6 +4,7 @@ pub(crate) mod connection;
 pub(crate) mod format;
 pub(crate) mod handshake;
 pub(crate) mod inbound;
+pub(crate) mod own;
 mod request;
 mod subscriptions;
 pub(crate) mod upgrade;

@@ -2,12 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::Notify;
-
-use super::{CloseReason, Item, portion::portion};
+use super::{CloseHandle, CloseReason, Item, ending::Ending, portion::portion};
 
 /// Names a subscriber within a process.
 pub type SubscriberId = u64;
@@ -25,7 +23,7 @@ pub struct MailboxLimits {
 #[derive(Debug)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
-    wake: Notify,
+    ending: Arc<Ending>,
     limits: MailboxLimits,
 }
 
@@ -35,7 +33,6 @@ struct State {
     bytes: usize,
     /// The first item that did not fit. Nothing is queued from then on.
     overrun: Option<u64>,
-    close: Option<CloseReason>,
 }
 
 /// What a subscriber finds when it looks.
@@ -53,7 +50,7 @@ pub(super) enum Found {
 
 impl Mailbox {
     pub(super) fn new(limits: MailboxLimits) -> Self {
-        Self { state: Mutex::default(), wake: Notify::new(), limits }
+        Self { state: Mutex::default(), ending: Arc::default(), limits }
     }
 
     /// Leaves an item. False: it did not fit, and the subscriber has to be taken off the routes.
@@ -71,26 +68,20 @@ impl Mailbox {
         true
     }
 
-    /// Ends the session, before anything still queued.
-    pub(super) fn close(&self, reason: CloseReason) {
-        self.lock().close.get_or_insert(reason);
-        self.wake();
-    }
-
     /// Wakes the session; a wake while it is busy is kept.
     pub(super) fn wake(&self) {
-        self.wake.notify_one();
+        self.ending.wake();
     }
 
     pub(super) async fn woken(&self) {
-        self.wake.notified().await;
+        self.ending.woken().await;
     }
 
     pub(super) fn take(&self, into: &mut Vec<(u64, Item)>) -> Found {
-        let mut state = self.lock();
-        if let Some(reason) = state.close {
+        if let Some(reason) = self.closed() {
             return Found::Closed(reason);
         }
+        let mut state = self.lock();
         let count = portion(state.items.iter().map(|(_, item)| item));
         if count > 0 {
             let taken = state.items.drain(..count);
@@ -102,9 +93,14 @@ impl Mailbox {
         state.overrun.take().map_or(Found::Nothing, Found::Overrun)
     }
 
-    /// Whether the session has to end, whatever it is doing.
+    /// Whether the session has to end, before anything that is queued and whatever it is doing.
     pub(super) fn closed(&self) -> Option<CloseReason> {
-        self.lock().close
+        self.ending.decided()
+    }
+
+    /// What ends the session from outside.
+    pub(super) fn close_handle(&self) -> CloseHandle {
+        self.ending.handle()
     }
 
     /// Whether nothing waits.
@@ -115,27 +111,5 @@ impl Mailbox {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Ends one session from outside. Does not keep it alive.
-#[derive(Debug, Clone)]
-pub struct CloseHandle(Weak<Mailbox>);
-
-impl CloseHandle {
-    pub(super) fn new(mailbox: &Arc<Mailbox>) -> Self {
-        Self(Arc::downgrade(mailbox))
-    }
-
-    /// Ends the session with a reason. Does nothing when it is over.
-    pub fn close(&self, reason: CloseReason) {
-        if let Some(mailbox) = self.0.upgrade() {
-            mailbox.close(reason);
-        }
-    }
-
-    /// Whether the session is over.
-    pub fn is_over(&self) -> bool {
-        self.0.strong_count() == 0
     }
 }

@@ -186,7 +186,7 @@ impl Subscription {
 
     /// Ends the session from outside.
     pub fn close_handle(&self) -> CloseHandle {
-        CloseHandle::new(&self.mailbox)
+        self.mailbox.close_handle()
     }
 
     /// Waits for items and appends them. Cancel-safe: nothing is lost when the future is dropped.

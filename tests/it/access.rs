@@ -9,6 +9,7 @@ mod origins;
 mod permissions;
 mod predicates;
 mod read_scope;
+mod renewal;
 mod scoped_streams;
 mod sessions;
 mod side_by_side;

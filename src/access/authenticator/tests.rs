@@ -44,6 +44,7 @@ fn config() -> AuthConfig {
         cookie: Some(CookieConfig { name: "rh_auth".into() }),
         tokens: TokensConfig { basic: true, ttl: Duration::from_secs(900) },
         ticket_ttl: Duration::from_secs(30),
+        expiry_notice: None,
         guard: None,
         origins: OriginsConfig {
             allow: Vec::new(),

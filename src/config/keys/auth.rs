@@ -167,6 +167,12 @@ pub(crate) const KEYS: &[Key] = &[
     )
     .default("30s"),
     Key::new(
+        "auth.expiry_notice",
+        Kind::Duration { min: 1000, max: HOUR, off: true },
+        "How long before its token ends an open connection says `expiring`.",
+    )
+    .default("60s"),
+    Key::new(
         "auth.cookie",
         Kind::Switch,
         "Credentials in a cookie, taken when there is no `Authorization` header.",

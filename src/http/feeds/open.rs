@@ -19,7 +19,7 @@ use crate::{
         state::AppState,
         surface::Feeds,
         visitor::Visitor,
-        websocket::{connection::Own, format::WsFormat, upgrade},
+        websocket::{format::WsFormat, own::Own, upgrade},
     },
     json::JsonMode,
 };
@@ -34,10 +34,10 @@ pub(super) async fn open(
     if !feeds.identity {
         return Err(ApiError::Unavailable("subscriptions require an identity".to_owned()));
     }
-    let reviews = state.0.rights.reviews();
+    let look = state.0.rights.look();
     let (mut parts, _) = request.into_parts();
     let head = state.0.gate.head(&parts)?;
-    let admitted = state.0.gate.admit(head, &parts, RequestKind::Feed).await?.since(reviews);
+    let admitted = state.0.gate.admit(head, &parts, RequestKind::Feed).await?.by(look);
     let visitor = Visitor::admitted(&admitted, &parts);
     let wishes = Wishes::read(&parts, &target, &admitted)?;
     let (handshake, heartbeat) = (wishes.handshake.clone(), wishes.heartbeat);

@@ -104,9 +104,9 @@ impl<'a> Opening<'a> {
         let tempo = Tempo { heartbeat: Some(wishes.heartbeat.duration()), ..state.tempo() };
         let session = Session::new(subscription, tempo, collection, wishes.etag);
         let close = session.close_handle();
-        let (caller, reviews) = (admitted.caller, admitted.reviews);
-        let rights = &state.0.rights;
-        let rights = rights.register(caller, decided, close.clone(), reviews, &state.0.gate);
+        let Admitted { caller, look, .. } = admitted;
+        let (rights, gate) = (&state.0.rights, &state.0.gate);
+        let rights = rights.register(look, caller, decided, close.clone(), gate);
         let guards = (feeds.declarations.guard(wishes.asked, found, close), rights);
         let telemetry = state.0.hub.telemetry().clone();
         let edition = Edition::new(planned.bundle, telemetry, resumed, more, guards);

@@ -145,13 +145,17 @@ impl ManySpeaker {
         }
     }
 
-    /// The last words to each stream that is still open.
-    fn close_all(&mut self, reason: CloseReason, out: &mut BytesMut) {
-        let message = Outgoing::Close(reason);
-        for stream in self.streams.iter_mut().filter(|stream| stream.is_open) {
-            stream.is_open = false;
+    /// Tells each stream that is still open what concerns the connection.
+    fn tell_all(&self, message: &Outgoing, out: &mut BytesMut) {
+        for stream in self.streams.iter().filter(|stream| stream.is_open) {
             stream.write_data(None, message.event(), &message.data(), out);
         }
+    }
+
+    /// The last words.
+    fn close_all(&mut self, reason: CloseReason, out: &mut BytesMut) {
+        self.tell_all(&Outgoing::Close(reason), out);
+        self.streams.iter_mut().for_each(|stream| stream.is_open = false);
     }
 }
 
@@ -163,6 +167,10 @@ impl Speak for ManySpeaker {
             tick = self.lifetime.tick() => match tick {
                 Tick::Beat => {
                     self.beat(out);
+                    None
+                }
+                Tick::Expiring(at) => {
+                    self.tell_all(&Outgoing::Expiring(at), out);
                     None
                 }
                 Tick::End(reason) => Some(reason),

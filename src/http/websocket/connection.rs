@@ -21,20 +21,11 @@ use tungstenite::protocol::frame::coding::Control;
 use super::{
     format::{Queued, WsFormat},
     inbound::{Inbound, Listener, Violation},
-    subscriptions::Subscriptions,
+    own::Own,
+    subscriptions::{Follows, Subscriptions},
     wire::Outbox,
 };
-use crate::{
-    backoff::jitter,
-    http::{
-        lifetime::{Lifetime, Tick},
-        outgoing::Outgoing,
-        record::Record,
-        session::Session,
-    },
-    hub::CloseReason,
-    telemetry::Cause,
-};
+use crate::{backoff::jitter, http::outgoing::Outgoing, hub::CloseReason, telemetry::Cause};
 
 /// How long a closing peer may take to answer the close frame.
 const CLOSING: Duration = Duration::from_secs(2);
@@ -54,60 +45,6 @@ pub(super) struct Conversation {
     pub(super) write_timeout: Duration,
     /// Largest message of the client, bytes.
     pub(super) inbound_message: usize,
-}
-
-/// What a socket was opened for. It ends when this does.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one a socket, and it is mostly the large one"
-)]
-pub(crate) enum Own {
-    /// The stream of its path.
-    Stream(Session),
-    /// Nothing but what the client asks for later.
-    Nothing(Box<Lifetime>, Record),
-}
-
-impl Own {
-    async fn next(&mut self, into: &mut Vec<Outgoing>) -> bool {
-        match self {
-            Self::Stream(session) => session.next(into).await,
-            Self::Nothing(lifetime, _) => loop {
-                if let Tick::End(reason) = lifetime.tick().await {
-                    into.push(Outgoing::Close(reason));
-                    return true;
-                }
-            },
-        }
-    }
-
-    fn heartbeat(&self) -> Option<Duration> {
-        match self {
-            Self::Stream(session) => session.heartbeat(),
-            Self::Nothing(lifetime, _) => lifetime.heartbeat(),
-        }
-    }
-
-    fn said(&self, message: &Outgoing, encoded: bool) {
-        if let Self::Stream(session) = self {
-            session.said(message, encoded);
-        }
-    }
-
-    fn sent(&self, bytes: usize) {
-        match self {
-            Self::Stream(session) => session.sent(bytes),
-            Self::Nothing(_, record) => record.sent(bytes),
-        }
-    }
-
-    /// Notes why the socket ends; the first word counts.
-    pub(super) fn ends(&mut self, cause: Cause) {
-        match self {
-            Self::Stream(session) => session.ends(cause),
-            Self::Nothing(_, record) => record.ends(cause),
-        }
-    }
 }
 
 /// What the listening half asks of the speaking half.
@@ -209,9 +146,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
         loop {
             let over = tokio::select! {
                 more = self.own.next(&mut self.messages) => self.queue() || !more,
-                ended = others(&mut self.subscriptions, &mut self.outbox) => {
-                    ended.is_some_and(|reason| self.queue_end(reason))
-                }
+                follows = others(&mut self.subscriptions, &mut self.outbox) => match follows {
+                    Follows::Nothing => false,
+                    Follows::Renewal(expiry) => {
+                        self.own.renew(expiry);
+                        false
+                    }
+                    Follows::End(reason) => self.queue_end(reason),
+                },
                 () = desk.asked.notified() => false,
                 () = &mut self.ping => match self.queue_ping(desk) {
                     true => false,
@@ -305,10 +247,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Speaker<I> {
 }
 
 /// What the other streams of the socket say; never anything when there cannot be any.
-async fn others(
-    subscriptions: &mut Option<Subscriptions>,
-    outbox: &mut Outbox,
-) -> Option<CloseReason> {
+async fn others(subscriptions: &mut Option<Subscriptions>, outbox: &mut Outbox) -> Follows {
     match subscriptions {
         Some(subscriptions) => subscriptions.next(outbox).await,
         None => std::future::pending().await,

@@ -1,5 +1,7 @@
 //! Messages as WebSocket text: bare changes, or the envelopes of the subprotocol.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -11,7 +13,10 @@ use crate::{
     change::{ChangeEvent, Shape, View},
     entity::Print,
     envelope::Body,
-    http::{outgoing::Outgoing, sse::shown},
+    http::{
+        outgoing::{Outgoing, timestamp},
+        sse::shown,
+    },
     hub::CloseReason,
     json::JsonError,
 };
@@ -142,6 +147,18 @@ pub(super) fn push_error(refused: &Refused, outbox: &mut Outbox) {
     let data = json!({ "status": refused.status, "message": refused.message });
     let reference = refused.reference.as_ref().map_or("null", Reference::as_json);
     let text = format!("{{\"event\":\"error\",\"data\":{data},\"ref\":{reference}}}");
+    outbox.push_text(&[text.into()]);
+}
+
+/// Tells a client that its newer credential counts from now on, and until when.
+pub(super) fn push_authorized(
+    reference: &Reference,
+    expiry: Option<SystemTime>,
+    outbox: &mut Outbox,
+) {
+    let data = json!({ "expires": expiry.map(timestamp) });
+    let reference = reference.as_json();
+    let text = format!("{{\"event\":\"authorized\",\"data\":{data},\"ref\":{reference}}}");
     outbox.push_text(&[text.into()]);
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    config::Secret,
     http::visitor::StreamPath,
     json::{self, Limits},
 };
@@ -27,6 +28,8 @@ pub(super) struct SocketRequest {
 pub(super) enum Wish {
     Subscribe(Box<Subscribe>),
     Unsubscribe,
+    /// To go on with a newer credential: what would stand in an `Authorization` header.
+    Authorize(Secret),
 }
 
 /// A stream to open.
@@ -98,23 +101,26 @@ impl SocketRequest {
 
 impl Wish {
     fn read(mut fields: Map<String, Value>) -> Result<Self, String> {
-        let (subscribe, unsubscribe) = (fields.remove("subscribe"), fields.remove("unsubscribe"));
+        let [subscribe, unsubscribe, authorize] =
+            ["subscribe", "unsubscribe", "authorize"].map(|name| fields.remove(name));
         if let Some(unknown) = fields.keys().next() {
             let unknown: String = unknown.chars().take(100).collect();
             return Err(format!("unknown key {unknown:?}; send {FORM}"));
         }
-        match (subscribe, unsubscribe) {
-            (Some(written), None) => {
+        match (subscribe, unsubscribe, authorize) {
+            (Some(written), None, None) => {
                 Subscribe::read(written).map(|it| Self::Subscribe(Box::new(it)))
             }
-            (None, Some(Value::Bool(true))) => Ok(Self::Unsubscribe),
-            _ => Err(format!("neither one subscribe nor one unsubscribe; send {FORM}")),
+            (None, Some(Value::Bool(true)), None) => Ok(Self::Unsubscribe),
+            (None, None, Some(Value::String(credential))) => {
+                Ok(Self::Authorize(Secret::new(credential)))
+            }
+            _ => Err(format!("no subscribe, unsubscribe or authorize by itself; send {FORM}")),
         }
     }
 }
 
-const FORM: &str =
-    r#"{"subscribe": {"path", "vars", "lastEventId"}, "ref"} or {"unsubscribe": true, "ref"}"#;
+const FORM: &str = r#"{"subscribe": {"path", "vars", "lastEventId"}, "ref"}, {"unsubscribe": true, "ref"} or {"authorize": "Bearer ...", "ref"}"#;
 
 impl Subscribe {
     fn read(value: Value) -> Result<Self, String> {
@@ -154,6 +160,10 @@ mod tests {
         let request = SocketRequest::parse(br#"{"unsubscribe":true,"ref":"a\"b"}"#).unwrap();
         assert_eq!(request.reference.as_json(), r#""a\"b""#);
         assert!(matches!(request.wish, Wish::Unsubscribe));
+        let request = SocketRequest::parse(br#"{"authorize":"Bearer hush","ref":1}"#).unwrap();
+        assert!(!format!("{request:?}").contains("hush"));
+        let Wish::Authorize(credential) = request.wish else { panic!("{request:?}") };
+        assert_eq!(credential.expose(), "Bearer hush");
     }
 
     #[test]
@@ -165,12 +175,15 @@ mod tests {
         refused(r#"{"unsubscribe":true,"ref":null}"#, None, "neither a string");
         refused(r#"{"unsubscribe":true,"ref":1.5}"#, None, "neither a string");
         refused(&format!(r#"{{"unsubscribe":true,"ref":"{}"}}"#, "x".repeat(129)), None, "longer");
-        refused(r#"{"ref":1}"#, Some("1"), "neither one subscribe");
-        refused(r#"{"unsubscribe":false,"ref":1}"#, Some("1"), "neither one subscribe");
+        refused(r#"{"ref":1}"#, Some("1"), "no subscribe");
+        refused(r#"{"unsubscribe":false,"ref":1}"#, Some("1"), "no subscribe");
+        refused(r#"{"authorize":{},"ref":1}"#, Some("1"), "no subscribe");
+        refused(r#"{"authorize":"x","unsubscribe":true,"ref":1}"#, Some("1"), "by itself");
+        refused(r#"{"authorize":"Bearer hush"}"#, None, "ref is missing");
         refused(
             r#"{"subscribe":{"path":"/a"},"unsubscribe":true,"ref":1}"#,
             Some("1"),
-            "neither one",
+            "by itself",
         );
         refused(r#"{"unsubscribe":true,"ref":1,"x":1}"#, Some("1"), "unknown key \"x\"");
         refused(r#"{"subscribe":{},"ref":1}"#, Some("1"), "path");

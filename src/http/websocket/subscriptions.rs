@@ -1,6 +1,6 @@
 //! The streams that a client of the subprotocol opens on its socket besides the socket's own.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::SystemTime};
 
 use bytes::Bytes;
 use futures_util::{
@@ -11,7 +11,7 @@ use futures_util::{
 use tokio::sync::mpsc;
 
 use super::{
-    format::{Queued, WsFormat, push_error},
+    format::{Queued, WsFormat, push_authorized, push_error},
     request::{Reference, Refused, SocketRequest, Subscribe, Wish},
     wire::Outbox,
 };
@@ -36,38 +36,61 @@ pub(super) struct Subscriptions {
     /// Streams that are opening or open. What runs for one that is not here any more was told to end.
     known: HashMap<Reference, AbortHandle>,
     running: FuturesUnordered<Abortable<BoxFuture<'static, Step>>>,
+    /// A newer credential is being looked at; one at a time.
+    is_authorizing: bool,
+    /// How often the credential was replaced.
+    renewals: u64,
 }
 
-/// What became of a stream.
+/// What became of a stream, or of a credential.
 enum Step {
-    Opened(Reference, Box<Result<(Session, WsFormat), ApiError>>),
+    /// A stream, and how often the credential had been replaced when it began to open.
+    Opened(Reference, u64, Box<Result<(Session, WsFormat), ApiError>>),
     Spoke(Box<Turn<(Reference, WsFormat)>>),
+    Authorized(Reference, Box<Result<Visitor, ApiError>>),
+}
+
+/// What follows for the socket itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    Nothing,
+    /// The client's credential ends at this time now.
+    Renewal(Option<SystemTime>),
+    /// The end of one stream is the end of all.
+    End(CloseReason),
 }
 
 impl Subscriptions {
     pub(super) fn new(state: AppState, visitor: Visitor, requests: mpsc::Receiver<Bytes>) -> Self {
         let (known, running) = (HashMap::new(), FuturesUnordered::new());
-        Self { state, visitor, requests, known, running }
+        Self { state, visitor, requests, known, running, is_authorizing: false, renewals: 0 }
     }
 
-    /// Waits for a request or for a stream to speak, and queues what there is to say. `Some`: the
-    /// socket ends. Cancel-safe.
-    pub(super) async fn next(&mut self, outbox: &mut Outbox) -> Option<CloseReason> {
+    /// Waits for a request or for a stream to speak, and queues what there is to say. Cancel-safe.
+    pub(super) async fn next(&mut self, outbox: &mut Outbox) -> Follows {
         tokio::select! {
             Some(message) = self.requests.recv() => {
                 if let Err(refused) = self.ask(&message) {
                     push_error(&refused, outbox);
                 }
-                None
+                Follows::Nothing
             }
             Some(step) = self.running.next() => match step {
-                Ok(Step::Opened(reference, outcome)) => {
+                Ok(Step::Opened(reference, renewals, outcome)) => {
                     self.opened(reference, *outcome, outbox);
-                    None
+                    if renewals != self.renewals {
+                        self.visitor.renew(&self.state);
+                    }
+                    Follows::Nothing
                 }
-                Ok(Step::Spoke(turn)) => self.spoke(turn, outbox),
+                Ok(Step::Spoke(turn)) => {
+                    self.spoke(turn, outbox).map_or(Follows::Nothing, Follows::End)
+                }
+                Ok(Step::Authorized(reference, outcome)) => {
+                    self.authorized(reference, *outcome, outbox)
+                }
                 // Given up by its client.
-                Err(_) => None,
+                Err(_) => Follows::Nothing,
             },
             // The listening half is gone, and so will this be.
             else => std::future::pending().await,
@@ -88,9 +111,25 @@ impl Subscriptions {
                 refused(429, format!("this socket carries {most} streams, and no more"))
             }
             Wish::Subscribe(subscribe) => {
-                let opening =
-                    open(self.state.clone(), self.visitor.clone(), *subscribe, reference.clone());
+                let (state, visitor) = (self.state.clone(), self.visitor.clone());
+                let opening = open(state, visitor, *subscribe, reference.clone(), self.renewals);
                 self.run(reference, Box::pin(opening));
+                Ok(())
+            }
+            Wish::Authorize(_) if self.is_authorizing => refused(
+                409,
+                "another credential is being looked at; wait for its answer".to_owned(),
+            ),
+            Wish::Authorize(credential) => {
+                self.is_authorizing = true;
+                let (state, visitor) = (self.state.clone(), self.visitor.clone());
+                let renewing = async move {
+                    let renewed = visitor.renewed(&state, &credential).await;
+                    Step::Authorized(reference, Box::new(renewed))
+                };
+                // Nobody gives it up.
+                let (_, registration) = AbortHandle::new_pair();
+                self.running.push(Abortable::new(Box::pin(renewing), registration));
                 Ok(())
             }
             Wish::Unsubscribe => match self.known.remove(&reference) {
@@ -116,9 +155,31 @@ impl Subscriptions {
             }
             Err(error) => {
                 self.known.remove(&reference);
-                let status = error.status().as_u16();
-                let message = error.to_string();
-                push_error(&Refused { reference: Some(reference), status, message }, outbox);
+                push_error(&Refused::because(reference, &error), outbox);
+            }
+        }
+    }
+
+    /// What is refused leaves everything as it is: until its credential ends, the socket goes on.
+    fn authorized(
+        &mut self,
+        reference: Reference,
+        outcome: Result<Visitor, ApiError>,
+        outbox: &mut Outbox,
+    ) -> Follows {
+        self.is_authorizing = false;
+        match outcome {
+            Ok(visitor) => {
+                self.visitor = visitor;
+                self.renewals += 1;
+                self.visitor.renew(&self.state);
+                let expiry = self.visitor.expiry();
+                push_authorized(&reference, expiry, outbox);
+                Follows::Renewal(expiry)
+            }
+            Err(error) => {
+                push_error(&Refused::because(reference, &error), outbox);
+                Follows::Nothing
             }
         }
     }
@@ -152,6 +213,13 @@ impl Subscriptions {
     }
 }
 
+impl Refused {
+    fn because(reference: Reference, error: &ApiError) -> Self {
+        let (status, message) = (error.status().as_u16(), error.to_string());
+        Self { reference: Some(reference), status, message }
+    }
+}
+
 fn wait(turn: Box<Turn<(Reference, WsFormat)>>) -> BoxFuture<'static, Step> {
     Box::pin(async { Step::Spoke(turn.take().await) })
 }
@@ -161,6 +229,7 @@ async fn open(
     visitor: Visitor,
     subscribe: Subscribe,
     reference: Reference,
+    renewals: u64,
 ) -> Step {
     let opened = async {
         let visitor = visitor.again(&state).await?;
@@ -173,5 +242,5 @@ async fn open(
         let session = opening.open(&state, resume, state.tempo().shared()).await?;
         Ok((session.recorded(Record::stream(&state, topic)), format))
     };
-    Step::Opened(reference, Box::new(opened.await))
+    Step::Opened(reference, renewals, Box::new(opened.await))
 }

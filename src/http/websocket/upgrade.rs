@@ -9,9 +9,10 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::mpsc;
 
 use super::{
-    connection::{self, Conversation, Own},
+    connection::{self, Conversation},
     format::WsFormat,
     handshake::Handshake,
+    own::Own,
     subscriptions::Subscriptions,
 };
 use crate::{

@@ -123,7 +123,7 @@ entities:
 ";
     let shop = Shop::start(entity).await;
     let document = shop.app.as_user("ann", "GET", "/_/asyncapi.json").await.json();
-    let frames = ["ready", "status", "reset", "skipped", "heartbeat", "close"];
+    let frames = ["ready", "status", "reset", "skipped", "expiring", "heartbeat", "close"];
     for (id, events) in [
         ("entity_Order", &["entityEvent", "entityCloudEvent", "entityAvroEvent"][..]),
         ("topic_plain", &["entityEvent"][..]),
