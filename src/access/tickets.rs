@@ -46,6 +46,8 @@ pub(super) enum Holder {
     Key { hash: String },
     /// The holder of a token, with its claims.
     Token(Verified),
+    /// Anybody, where anybody may do everything; elsewhere it proves nothing.
+    Anybody,
 }
 
 /// Proxies and browsers cut longer URLs.
@@ -64,7 +66,7 @@ impl TicketKey {
         Self(rand::random())
     }
 
-    /// Makes a ticket for one path, as [`RequestHead::path`](super::RequestHead::path) will show
+    /// Makes a ticket for one path, for anybody where nobody is told apart. The path is as [`RequestHead::path`](super::RequestHead::path) will show
     /// it. It expires with the credential, if that comes first.
     ///
     /// # Errors
@@ -72,16 +74,18 @@ impl TicketKey {
     pub fn issue(
         &self,
         path: &str,
-        principal: &Principal,
+        principal: Option<&Principal>,
         ttl: Duration,
         now: SystemTime,
     ) -> Result<Ticket, TicketError> {
-        if principal.is_expired(now) {
+        if principal.is_some_and(|principal| principal.is_expired(now)) {
             return Err(TicketError::Expired);
         }
         let end = now.checked_add(ttl).ok_or(TicketError::Sealing)?;
-        let expires_at = principal.expires_at().map_or(end, |expiry| expiry.min(end));
-        let content = self.content(principal, expires_at);
+        let expiry = principal.and_then(|principal| principal.expires_at());
+        let expires_at = expiry.map_or(end, |expiry| expiry.min(end));
+        let mut content = doc! { "e": DateTime::from_system_time(expires_at) };
+        content.extend(principal.map(|principal| self.content(principal)).unwrap_or_default());
         let mut bytes = content.to_vec().map_err(|_| TicketError::TooLarge)?;
         let salt: [u8; SALT] = rand::random();
         let tag = self
@@ -123,8 +127,8 @@ impl TicketKey {
         subtle::ConstantTimeEq::ct_eq(&self.proof(stored)[..], &proof[..]).into()
     }
 
-    fn content(&self, principal: &Principal, expires_at: SystemTime) -> Document {
-        let mut content = doc! { "e": DateTime::from_system_time(expires_at) };
+    fn content(&self, principal: &Principal) -> Document {
+        let mut content = Document::new();
         match principal.proof() {
             Proof::Password(fingerprint) => {
                 content.insert("u", principal.id());
@@ -161,6 +165,9 @@ fn holder(content: &Document) -> Option<Holder> {
     if let Ok(id) = content.get_str("u") {
         let proof = unhex(content.get_str("f").ok()?)?;
         return Some(Holder::User { id: id.to_owned(), proof });
+    }
+    if content.len() == 1 {
+        return Some(Holder::Anybody);
     }
     let roles = content.get_array("r").ok()?.iter();
     Some(Holder::Token(Verified {
@@ -231,7 +238,7 @@ mod tests {
     }
 
     fn issue(key: &TicketKey, proof: Proof) -> String {
-        key.issue("/a/b", &principal(proof, None), TTL, now()).unwrap().text
+        key.issue("/a/b", Some(&principal(proof, None)), TTL, now()).unwrap().text
     }
 
     #[test]
@@ -252,6 +259,8 @@ mod tests {
         };
         assert_eq!(id, "nora");
         assert!(key.is_proof(&proof, &[7; 32]) && !key.is_proof(&proof, &[8; 32]));
+        let anybody = key.issue("/a/b", None, TTL, now()).unwrap().text;
+        assert_eq!(key.verify(&anybody, "/a/b", now()), Some(Holder::Anybody));
         // Another replica.
         assert!(TicketKey::new(b"shared").verify(&user, "/a/b", now()).is_some());
     }
@@ -269,13 +278,14 @@ mod tests {
     fn does_not_outlive_the_credential() {
         let key = TicketKey::random();
         let expiry = now() + Duration::from_secs(5);
-        let ticket = key.issue("/a", &principal(Proof::Token, Some(expiry)), TTL, now()).unwrap();
+        let ticket =
+            key.issue("/a", Some(&principal(Proof::Token, Some(expiry))), TTL, now()).unwrap();
         assert_eq!(ticket.expires_at, expiry);
         let Some(Holder::Token(verified)) = key.verify(&ticket.text, "/a", now()) else {
             panic!("not opened");
         };
         assert_eq!(verified.expires_at, Some(expiry));
-        let late = key.issue("/a", &principal(Proof::Token, Some(now())), TTL, now());
+        let late = key.issue("/a", Some(&principal(Proof::Token, Some(now()))), TTL, now());
         assert_eq!(late, Err(TicketError::Expired));
     }
 
@@ -302,13 +312,13 @@ mod tests {
     #[test]
     fn shows_nothing() {
         let key = TicketKey::random();
-        let ticket = key.issue("/a", &principal(Proof::Token, None), TTL, now()).unwrap();
+        let ticket = key.issue("/a", Some(&principal(Proof::Token, None)), TTL, now()).unwrap();
         let opened = BASE64_URL_SAFE_NO_PAD.decode(&ticket.text).unwrap();
         assert!(!opened.windows(4).any(|bytes| bytes == b"Rome" || bytes == b"nora"));
         assert!(!format!("{ticket:?} {key:?}").contains(&ticket.text));
         assert_ne!(
             ticket.text,
-            key.issue("/a", &principal(Proof::Token, None), TTL, now()).unwrap().text
+            key.issue("/a", Some(&principal(Proof::Token, None)), TTL, now()).unwrap().text
         );
     }
 
@@ -325,7 +335,7 @@ mod tests {
                 proof: Proof::Token,
             };
             verified = Principal::new(large, Carrier::Bearer, "tenant");
-            let fits = TicketKey::random().issue("/a", &verified, TTL, now()).is_ok();
+            let fits = TicketKey::random().issue("/a", Some(&verified), TTL, now()).is_ok();
             assert_eq!(fits, size < 3000, "{size}");
         }
         assert_eq!(verified.id(), "nora");

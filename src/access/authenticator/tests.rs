@@ -234,7 +234,7 @@ async fn tickets() {
         with(&format!("Bearer {}", token("nora", 60))),
     ] {
         let before = fixture.principal(&head).await;
-        let issued = tickets.issue("/a/b", &before, ttl, now()).unwrap();
+        let issued = tickets.issue("/a/b", Some(&before), ttl, now()).unwrap();
         for _ in 0..2 {
             let after = fixture.principal(&ticket("/a/b", &issued.text)).await;
             assert_eq!(after.carrier(), Carrier::Ticket);
@@ -252,7 +252,7 @@ async fn tickets() {
         fixture.refused(&ticket("/a/c", &issued.text)).await;
     }
     let nora = fixture.principal(&basic("nora", "w1nter:ü")).await;
-    let issued = tickets.issue("/a/b", &nora, ttl, now()).unwrap();
+    let issued = tickets.issue("/a/b", Some(&nora), ttl, now()).unwrap();
     fixture.users.set("nora", Some(user("w1nter:ü", &["reader"])));
     fixture.refused(&ticket("/a/b", &issued.text)).await;
     fixture.users.set("nora", None);

@@ -20,6 +20,7 @@ impl Authenticator {
                 true => Err(Failure::Expired),
                 false => Ok(verified),
             },
+            Holder::Anybody => Err(Failure::Expired),
             Holder::Key { hash } => self.key_by_hash(&hash, Freshness::Remembered, now).await,
             Holder::User { id, proof } => {
                 let users = self.realms.users.as_ref().ok_or(Failure::Invalid)?;

@@ -9,7 +9,7 @@ use super::{
     tokens::{basic, bearer, bearer_of, claims, in_seconds, with},
 };
 use crate::support::{
-    TestApp, client::key, eventually, http, listens, sse::Sse, tailwater::Folder, unused_port,
+    TestApp, all, client::key, eventually, http, listens, sse::Sse, tailwater::Folder, unused_port,
     websocket::Socket,
 };
 
@@ -256,6 +256,29 @@ async fn tickets_serve_browsers() {
         ask(&app, Way::Sse, url, &[]).await.status == 401
     })
     .await;
+}
+
+/// A page that buys tickets works where authentication is off, too, as on a developer's machine; the ticket of
+/// nobody opens nothing where it is on.
+#[tokio::test]
+async fn tickets_work_where_authentication_is_off() {
+    let shared = format!("position_key: {}", "ab".repeat(32));
+    let app = TestApp::configured(&shared).await;
+    app.declare("c", vec![all()]).await;
+    let path = app.path("c/all");
+    let asked = json!({ "path": path }).to_string();
+    let ticket = app.send("POST", "/_/tickets", &asked).await;
+    assert_eq!(ticket.status, 201, "{}", ticket.body);
+    let url = ticket.json()["url"].as_str().unwrap().to_owned();
+    let mut sse = Sse::open(app.address, &url, &[]).await;
+    let mut socket = Socket::open(app.address, &url, None).await;
+    app.coll("c").insert_one(doc! { "_id": 1 }).await.unwrap();
+    assert_eq!((key(&sse.change().await), key(&socket.json().await)), (1, 1));
+    let guarded = TestApp::guarded_in(app.db.clone(), &shared).await;
+    assert_eq!(ask(&guarded, Way::Sse, &url, &[]).await.status, 401);
+    let asked = json!({ "path": "/_/ws" }).to_string();
+    assert_eq!(app.send("POST", "/_/tickets", &asked).await.status, 201);
+    assert_eq!(guarded.send("POST", "/_/tickets", &asked).await.status, 401);
 }
 
 /// No credential reaches the log, whatever its level and whatever goes wrong.
