@@ -98,36 +98,56 @@ impl Gate {
         head::read(parts, &self.proxies)
     }
 
-    /// Lets a request in, or not.
+    /// Lets a request in, or not. As in RESTHeart, strangers are asked who they are before anything is
+    /// held against where they come from.
     pub(crate) async fn admit(
         &self,
         head: RequestHead,
         parts: &Parts,
         kind: RequestKind,
     ) -> Result<Admitted, ApiError> {
-        let caller = self.caller(&head, parts).await?;
-        self.decide(caller, head, kind)
+        let caller = self.identify(&head, parts).await?;
+        let admitted = self.decide(caller, head, kind)?;
+        self.check_origin(&admitted.caller, &admitted.head, parts)?;
+        Ok(admitted)
     }
 
-    /// Anybody whose credential holds, whatever they may do.
+    /// A caller who is known, or anybody where authentication is off, whatever they may do.
     pub(crate) async fn caller(
         &self,
         head: &RequestHead,
         parts: &Parts,
     ) -> Result<Caller, ApiError> {
-        if !self.origins.admits(head) {
-            return Err(ApiError::Denied);
-        }
         let caller = self.identify(head, parts).await?;
+        if caller == Caller::Anonymous && !self.permissions.allow_everything() {
+            return Err(ApiError::Unauthorized(self.challenges(head)));
+        }
+        self.check_origin(&caller, head, parts)?;
+        Ok(caller)
+    }
+
+    /// Whether a request may come from the page that it comes from.
+    pub(crate) fn check_origin(
+        &self,
+        caller: &Caller,
+        head: &RequestHead,
+        parts: &Parts,
+    ) -> Result<(), ApiError> {
         let upgrade = handshake::is_upgrade(&parts.headers);
-        let ambient = caller.principal().is_some_and(|principal| {
-            !self.origins.admits_credential(head, principal.carrier(), upgrade)
-        });
-        if ambient { Err(ApiError::Denied) } else { Ok(caller) }
+        let admits_credential = |carrier| self.origins.admits_credential(head, carrier, upgrade);
+        let carrier = caller.principal().map(|principal| principal.carrier());
+        match self.origins.admits(head) && carrier.is_none_or(admits_credential) {
+            true => Ok(()),
+            false => Err(ApiError::Denied),
+        }
     }
 
     /// A host's word is final; tickets, which it had made, are for requests that carry none.
-    async fn identify(&self, head: &RequestHead, parts: &Parts) -> Result<Caller, ApiError> {
+    pub(crate) async fn identify(
+        &self,
+        head: &RequestHead,
+        parts: &Parts,
+    ) -> Result<Caller, ApiError> {
         let Some(identity) = &self.identity else {
             return Ok(self.authenticator.authenticate(head).await?);
         };

@@ -22,11 +22,12 @@ pub(super) async fn serve(
     let (parts, _) = request.into_parts();
     let gate = &state.0.gate;
     let head = gate.head(&parts)?;
-    let caller = gate.caller(&head, &parts).await?;
+    let caller = gate.identify(&head, &parts).await?;
     let feed = head.for_target(&entity_path(&feeds.prefix, entity), parts.uri.query())?;
     if gate.judge(&caller, feed, RequestKind::Feed).grant.is_none() {
-        gate.decide(caller, head, RequestKind::Feed)?;
+        gate.decide(caller.clone(), head.clone(), RequestKind::Feed)?;
     }
+    gate.check_origin(&caller, &head, &parts)?;
     let entities = feeds.declarations.current();
     let found = entities.entity(entity).filter(|entity| entity.has_feed());
     let found = found.ok_or_else(|| ApiError::NotFound("no such entity".to_owned()))?;
