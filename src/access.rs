@@ -44,7 +44,7 @@ pub use self::permissions::{
 pub use self::predicate::{Predicate, PredicateError, PredicateProblem};
 pub use self::principal::{Caller, Carrier, Identity, Mechanism, Principal, UNAUTHENTICATED};
 pub use self::refusal::Refusal;
-pub use self::request::{RawRequest, RequestHead, Resource, TICKET_PARAMETER, TargetError};
+pub use self::request::{RawRequest, RequestHead, Resource, TargetError};
 pub use self::scope::{BindError, FilterError, ProjectError, ProjectResponse};
 pub use self::secrecy::Secrecy;
 pub use self::tickets::{Ticket, TicketError, TicketKey};

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use percent_encoding::percent_decode_str;
 
 /// The query parameter that carries a ticket. It is taken out before anything else sees the query.
-pub const TICKET_PARAMETER: &str = "ticket";
+const TICKET_PARAMETER: &str = "ticket";
 
 /// A request as the HTTP server read it, before anything in it is trusted.
 #[derive(Clone, Default)]
@@ -217,6 +217,11 @@ impl RequestHead {
 
     pub fn resource(&self) -> &Resource {
         &self.resource
+    }
+
+    /// Whether it came with a ticket, good or not.
+    pub fn carries_ticket(&self) -> bool {
+        self.ticket.is_some()
     }
 
     pub(super) fn ticket(&self) -> Option<&str> {

@@ -14,8 +14,7 @@ use super::{
 use crate::{
     access::{
         Authenticator, Caller, Decision, Denial, Grant, Identity, Origins, Permissions,
-        ProjectResponse, Refusal, RequestHead, RequestKind, Secrecy, StandIn, Standing,
-        TICKET_PARAMETER, Ticket,
+        ProjectResponse, Refusal, RequestHead, RequestKind, Secrecy, StandIn, Standing, Ticket,
     },
     binding::{Namespace, Scope},
     config::{Secret, TrustedProxies},
@@ -153,9 +152,7 @@ impl Gate {
         };
         match identity(parts) {
             Some(identity) => Ok(Caller::Known(self.authenticator.vouched(identity))),
-            None if head.parameters(TICKET_PARAMETER).next().is_some() => {
-                Ok(self.authenticator.authenticate(head).await?)
-            }
+            None if head.carries_ticket() => Ok(self.authenticator.authenticate(head).await?),
             None => Ok(Caller::Anonymous),
         }
     }

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Limited};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{error::ApiError, state::AppState};
+use super::{error::ApiError, link::outside, state::AppState};
 use crate::access::RequestKind;
 
 #[derive(Deserialize)]
@@ -46,12 +46,14 @@ async fn issued(state: &AppState, request: Request) -> Result<Response, ApiError
         let admitted = state.admit_to(&parts, caller, &uri, RequestKind::Stream)?;
         state.0.gate.ticket(admitted.head.path(), &admitted.caller)?
     };
+    // As the page has to ask for it, wherever a host nests these routes.
+    let outside = outside(&parts);
     let separator = if uri.query().is_some() { '&' } else { '?' };
     let expires = DateTime::from_system_time(ticket.expires_at).try_to_rfc3339_string();
     let body = json!({
         "ticket": ticket.text,
         "expires": expires.unwrap_or_default(),
-        "url": format!("{uri}{separator}ticket={}", ticket.text),
+        "url": format!("{outside}{uri}{separator}ticket={}", ticket.text),
     });
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
