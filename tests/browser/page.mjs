@@ -38,7 +38,8 @@ export async function run (script) {
       executablePath: args.chromium,
       headless: true,
       args: FLAGS,
-      extraHTTPHeaders: args.headers
+      extraHTTPHeaders: args.headers,
+      ignoreHTTPSErrors: args.anyCertificate ?? false
     })
     const page = context.pages()[0] ?? await context.newPage()
     page.on('pageerror', error => report({ type: 'pageerror', message: error.message }))

@@ -1,6 +1,6 @@
 //! Behind Debian's nginx and haproxy, in the configurations of `docs/proxies.md`.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use bson::doc;
 use http_body_util::BodyExt;
@@ -18,7 +18,7 @@ use crate::support::{
     browser::Browser,
     client::{Transport, key},
     clients::{Program, Tool},
-    front::Front,
+    front::{Certificate, Front},
     sse::Sse,
     websocket::Socket,
 };
@@ -202,6 +202,59 @@ async fn http_2_lifts_the_limit_of_six() {
         for body in &mut bodies {
             until(body, &text).await;
         }
+    }
+}
+
+/// A page's seventh stream hangs over plain HTTP, and none does where a proxy speaks HTTP/2 with TLS.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browsers_open_more_than_six_streams_over_tls() {
+    let Some(browser) = Browser::require() else { return };
+    let (Some(nginx), Some(haproxy)) = (Tool::require("nginx"), Tool::require("haproxy")) else {
+        return;
+    };
+    let Some(openssl) = Tool::require("openssl") else { return };
+    let app = started("").await;
+    let certificate = Certificate::new(&openssl).await;
+    let pem = certificate.path();
+    let settings = format!("ssl_certificate {pem}; ssl_certificate_key {pem};");
+    let bind = format!("ssl crt {pem} alpn h2,http/1.1");
+    let fronts = [
+        Front::nginx(&nginx, app.address, "ssl http2", &settings, "").await,
+        Front::haproxy(&haproxy, &sections(app.address, "60s", &bind, "proto h2")).await,
+    ];
+    let open = |origin: String| {
+        let at = |path: &str| format!("{origin}{path}");
+        browser.event_sources(json!({
+            "page": at("/_/health/live"), "url": at(&app.path("c/all")),
+            "count": 12, "anyCertificate": true,
+        }))
+    };
+    let mut plain = open(format!("http://{}", app.address));
+    let mut pages = fronts.each_ref().map(|front| open(format!("https://{}", front.address)));
+    for _ in 0..6 {
+        plain.next_of("open").await;
+    }
+    for page in &mut pages {
+        for _ in 0..12 {
+            page.next_of("open").await;
+        }
+    }
+    insert(&app, 1).await;
+    for page in &mut pages {
+        let mut numbers = Vec::new();
+        for _ in 0..12 {
+            numbers.push(page.next_of("change").await["number"].as_i64().unwrap());
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..12).collect::<Vec<_>>(), "H2-01");
+    }
+    for _ in 0..6 {
+        plain.next_of("change").await;
+    }
+    let more = timeout(Duration::from_secs(1), plain.next()).await;
+    assert!(more.is_err(), "H2-01: plain HTTP keeps the limit: {more:?}");
+    for page in pages.into_iter().chain([plain]) {
+        page.finish().await;
     }
 }
 

@@ -16,6 +16,28 @@ pub(crate) struct Front {
 
 struct Folder(PathBuf);
 
+/// A certificate for this machine's own address, good for a day; certificate and key are in one file.
+pub(crate) struct Certificate(Folder);
+
+impl Certificate {
+    pub(crate) async fn new(openssl: &Tool) -> Self {
+        let this = Self(Folder::new());
+        let file = this.path();
+        let args = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 \
+                    -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1";
+        let files = ["-keyout", &file, "-out", &format!("{file}.cert")];
+        let made = openssl.run(args.split_whitespace().chain(files)).finish().await;
+        assert!(made.success(), "openssl: {made}");
+        let both = [&file, &format!("{file}.cert")].map(|file| fs::read_to_string(file).unwrap());
+        fs::write(&file, both.concat()).unwrap();
+        this
+    }
+
+    pub(crate) fn path(&self) -> String {
+        self.0.0.join("both.pem").display().to_string()
+    }
+}
+
 impl Front {
     /// nginx before a service. `listen` follows the port, `settings` stand in the block `http`, and
     /// `location` in the one that passes everything on.
