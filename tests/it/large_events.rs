@@ -1,9 +1,16 @@
 //! Events beyond the 16 MB that MongoDB sends in one message: whole all the same.
 
 use bson::{Document, doc};
+use mongodb::options::{ClientOptions, ServerAddress};
 use serde_json::Value;
 
-use crate::support::{TestApp, client::Transport, sse::Sse};
+use crate::support::{
+    TestApp,
+    client::Transport,
+    mongod::{fresh_database, shared_uri},
+    proxy::Proxy,
+    sse::Sse,
+};
 
 /// Half of what one message holds, and a little more.
 const BYTES: usize = 9_000_000;
@@ -71,6 +78,34 @@ async fn an_event_over_16_mb_arrives_whole() {
         let event = back.change().await;
         assert_eq!(event["fullDocumentBeforeChange"]["n"], before);
         assert_eq!(event["fullDocument"]["n"], 3);
+    }
+}
+
+/// A MongoDB that does not cut up events (before 6.0.9) does not know the stage that asks for it: the event is
+/// skipped, that is said in its place, and what follows arrives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_events_are_not_cut_up_a_large_one_is_skipped() {
+    let uri = shared_uri().await;
+    let ClientOptions { hosts, .. } = ClientOptions::parse(&uri).await.unwrap();
+    let [ServerAddress::Tcp { port: Some(port), .. }] = hosts[..] else { panic!("{hosts:?}") };
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).await;
+    proxy.rename("$changeStreamSplitLargeEvent", "$changeStreamSplitLargeEvenX");
+    let uri = format!("mongodb://{}/?directConnection=true", proxy.address());
+    let app = TestApp::at(&uri, fresh_database().await, "").await;
+    app.db.create_collection("c").await.unwrap();
+    let collmod = doc! { "collMod": "c", "changeStreamPreAndPostImages": { "enabled": true } };
+    app.db.run_command(collmod).await.unwrap();
+    app.declare("c", vec![images()]).await;
+    let coll = app.coll("c");
+    coll.insert_one(doc! { "_id": 1, "n": 1_i64, "text": "x".repeat(BYTES) }).await.unwrap();
+    let mut sse = app.sse("c/images").await;
+    let start = sse.last_id.clone();
+    coll.update_one(doc! { "_id": 1 }, doc! { "$set": { "n": 2_i64 } }).await.unwrap();
+    coll.insert_one(doc! { "_id": 2, "n": 2_i64 }).await.unwrap();
+    let mut back = app.resume("c/images", &start).await;
+    for client in [&mut sse, &mut back] {
+        assert!(client.event().await.is("skipped"), "BIG-01");
+        assert_eq!(client.change().await["documentKey"]["_id"], 2, "BIG-01");
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Wire {
     bytes_per_second: Option<u32>,
     /// New connections are closed at once.
     refuse: bool,
+    /// A word on its way up that becomes another one of the same length: the server does not know it.
+    rename: Option<(&'static str, &'static str)>,
 }
 
 /// How all connections end; `number` tells one such order from the next.
@@ -103,6 +105,13 @@ impl Proxy {
         self.wire.send_modify(|wire| wire.refuse = refuse);
     }
 
+    /// Makes the server read another word of the same length in the place of one, where it comes within a
+    /// piece of what is sent.
+    pub(crate) fn rename(&self, word: &'static str, other: &'static str) {
+        assert_eq!(word.len(), other.len());
+        self.wire.send_modify(|wire| wire.rename = Some((word, other)));
+    }
+
     /// Closes every connection in good order (FIN) on both sides.
     pub(crate) fn cut_all(&self) {
         self.end_all(false);
@@ -156,8 +165,8 @@ async fn carry(
     let Ok(mut server) = TcpStream::connect(server).await else { return };
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
-    let up = pump(from_client, to_server, wire.clone(), |wire| wire.up);
-    let down = pump(from_server, to_client, wire, |wire| wire.down);
+    let up = pump(from_client, to_server, wire.clone(), |wire| wire.up, |wire| wire.rename);
+    let down = pump(from_server, to_client, wire, |wire| wire.down, |_| None);
     let reset = tokio::select! {
         // A side that fails ends its own direction; that is what a proxy of faults is for.
         _ = async { tokio::join!(up, down) } => false,

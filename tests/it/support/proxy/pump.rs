@@ -20,6 +20,7 @@ pub(super) async fn pump(
     mut to: WriteHalf<'_>,
     mut wire: watch::Receiver<Wire>,
     flow: fn(&Wire) -> Flow,
+    rename: fn(&Wire) -> Option<(&'static str, &'static str)>,
 ) -> io::Result<()> {
     let mut piece = [0; PIECE_BYTES];
     loop {
@@ -37,8 +38,17 @@ pub(super) async fn pump(
         if length == 0 {
             return to.shutdown().await;
         }
+        if let Some((word, other)) = rename(&now) {
+            replace(&mut piece[..length], word.as_bytes(), other.as_bytes());
+        }
         to.write_all(&piece[..length]).await?;
     }
+}
+
+fn replace(piece: &mut [u8], word: &[u8], other: &[u8]) {
+    let starts = piece.windows(word.len()).enumerate().filter(|(_, window)| *window == word);
+    let starts: Vec<_> = starts.map(|(start, _)| start).collect();
+    starts.into_iter().for_each(|start| piece[start..start + other.len()].copy_from_slice(other));
 }
 
 /// Waits while the direction is stalled; gives what holds now.
