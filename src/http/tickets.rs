@@ -38,16 +38,19 @@ async fn issued(state: &AppState, request: Request) -> Result<Response, ApiError
     let asked: Asked = serde_json::from_slice(&body).map_err(|error| {
         ApiError::BadRequest(format!(r#"send {{"path": "/db/coll/_streams/uri"}}: {error}"#))
     })?;
-    let uri: Uri =
-        asked.path.parse().map_err(|_| ApiError::BadRequest("path is no path".to_owned()))?;
+    // A page names the stream by where it is, and that may be below where a host nests these routes.
+    let outside = outside(&parts);
+    let path = asked.path.strip_prefix(outside).filter(|path| path.starts_with('/'));
+    let uri: Uri = path
+        .unwrap_or(&asked.path)
+        .parse()
+        .map_err(|_| ApiError::BadRequest("path is no path".to_owned()))?;
     let ticket = if SHARED.contains(&uri.path()) {
         state.0.gate.ticket(uri.path(), &caller)?
     } else {
         let admitted = state.admit_to(&parts, caller, &uri, RequestKind::Stream)?;
         state.0.gate.ticket(admitted.head.path(), &admitted.caller)?
     };
-    // As the page has to ask for it, wherever a host nests these routes.
-    let outside = outside(&parts);
     let separator = if uri.query().is_some() { '&' } else { '?' };
     let expires = DateTime::from_system_time(ticket.expires_at).try_to_rfc3339_string();
     let body = json!({

@@ -66,19 +66,20 @@ async fn the_example_serves_and_ends() {
         "filtered as streams are"
     );
     // What a page buys with the host's word is good without it, for its path and its reader.
-    let asked = format!(r#"{{"path": "{}"}}"#, app.path("c/all"));
-    let buyer = [("x-user", "ann")];
-    let ticket = http::request(app.address, "POST", "/live/_/tickets", &buyer, &asked).await;
-    let url = ticket.json()["url"].as_str().unwrap().to_owned();
-    assert!(url.starts_with(&format!("{path}?ticket=")), "{url}");
-    let mut page = Sse::open(app.address, &url, &[]).await;
-    for (id, owner) in [(3, "bob"), (4, "ann")] {
-        app.coll("c").insert_one(doc! { "_id": id, "owner": owner }).await.unwrap();
+    for (number, asked) in [app.path("c/all"), path.clone()].into_iter().enumerate() {
+        let (asked, buyer) = (format!(r#"{{"path": "{asked}"}}"#), [("x-user", "ann")]);
+        let ticket = http::request(app.address, "POST", "/live/_/tickets", &buyer, &asked).await;
+        let url = ticket.json()["url"].as_str().unwrap().to_owned();
+        assert!(url.starts_with(&format!("{path}?ticket=")), "{url}");
+        let mut page = Sse::open(app.address, &url, &[]).await;
+        for owner in ["bob", "ann"] {
+            let document = doc! { "_id": format!("{owner} {number}"), "owner": owner };
+            app.coll("c").insert_one(document).await.unwrap();
+        }
+        assert_eq!(page.change().await["documentKey"]["_id"], format!("ann {number}"));
+        let forged = app.with("GET", &format!("{url}x"), &[accept]).await;
+        assert_eq!(forged.status, 401, "a ticket that is none is no stranger either");
     }
-    assert_eq!(page.change().await["documentKey"]["_id"], 4);
-    let forged = app.with("GET", &format!("{url}x"), &[accept]).await;
-    assert_eq!(forged.status, 401, "a ticket that is none is no stranger either");
-    drop(page);
     for (user, status) in [("ann", 403), ("root", 200)] {
         let answer = app.with("GET", "/live/_/status", &[("x-user", user)]).await;
         assert_eq!(answer.status, status, "{user}");
