@@ -6,6 +6,7 @@ mod admit;
 mod bare_socket;
 pub mod caps;
 mod collections;
+mod console;
 mod contract;
 mod cors;
 mod deadline;

@@ -109,7 +109,8 @@ fn banner(
     let login = login.map_or_else(String::new, |login| format!("\n  log in as  {login}"));
     format!(
         "
-  tailwater  http://{address}{login}
+  tailwater  http://{address}
+  console    http://{address}/_/console/{login}
   MongoDB    {uri}
              data in {data}, kept between runs
   streams    {streams}

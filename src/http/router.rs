@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    bare_socket, caps, collections, contract, cors,
+    bare_socket, caps, collections, console, contract, cors,
     error::ApiError,
     explain, feeds, health, many, open,
     operator::{self, OwnListener},
@@ -26,6 +26,9 @@ pub fn router(state: AppState) -> Router {
     own()
         .route("/_/sse", get(many::open))
         .route("/_/ws", get(bare_socket::open))
+        .route("/_/console", get(console::slash))
+        .route("/_/console/", get(console::page))
+        .route("/_/console/{file}", get(console::part))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
         .layer(from_fn_with_state(state.clone(), refusals::slow_down))

@@ -16,6 +16,7 @@ mod checker;
 mod cli;
 mod closes;
 mod compat;
+mod console;
 mod contract;
 mod definitions;
 mod doctor;

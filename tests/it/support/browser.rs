@@ -31,6 +31,11 @@ impl Browser {
         self.run("eventsource.mjs", args)
     }
 
+    /// Runs `console.mjs`; its arguments are described there.
+    pub(crate) fn console(&self, args: Value) -> BrowserRun {
+        self.run("console.mjs", args)
+    }
+
     /// Runs `eventsources.mjs`; its arguments are described there.
     pub(crate) fn event_sources(&self, args: Value) -> BrowserRun {
         self.run("eventsources.mjs", args)
