@@ -22,6 +22,7 @@ mod health;
 mod joined;
 mod lifetime;
 mod link;
+mod look;
 mod lookup;
 mod many;
 mod open;

@@ -1,17 +1,26 @@
 //! Letting requests in: what each is about, and whether its caller may.
 
-use axum::http::{Method, Uri, request::Parts};
+use axum::{
+    extract::{Request, State},
+    http::{Method, StatusCode, Uri, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tokio::time::Instant;
 
 use super::{
     error::ApiError,
     feeds,
     gate::Admitted,
     head,
-    rights::Look,
+    look::Look,
     state::AppState,
-    target::{Target, host},
+    target::{Target, host, is_probe},
 };
-use crate::access::{Caller, Decision, RequestKind};
+use crate::{
+    access::{Caller, Decision, RequestKind},
+    telemetry::Cap,
+};
 
 impl AppState {
     /// A caller who is known, or anybody where authentication is off.
@@ -73,6 +82,25 @@ impl AppState {
         let admitted = self.0.gate.admit(head, parts, kind_of(target, reads)).await?;
         Ok(self.0.gate.guard(admitted, target)?.by(look))
     }
+}
+
+/// Answers in place of everything else where a source has been refused too often, but for probes of health.
+pub(super) async fn slow_down(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refusals = &state.0.refusals;
+    let source = refusals.source(&request);
+    if !is_probe(request.uri().path()) && refusals.is_over(source, Instant::now()) {
+        state.0.hub.telemetry().refused(Cap::Refusals);
+        return ApiError::Capped(Cap::Refusals).into_response();
+    }
+    let response = next.run(request).await;
+    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        refusals.refused(source, Instant::now());
+    }
+    response
 }
 
 /// What a request is about, for permissions.

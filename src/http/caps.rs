@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{error::ApiError, health};
+use super::{error::ApiError, target};
 use crate::{
     config::{LimitsConfig, TrustedProxies},
     telemetry::{Cap, Telemetry},
@@ -171,7 +171,7 @@ pub(super) async fn turn_away(
 ) -> Response {
     let crowded = request.extensions().get::<Crowded>().copied();
     match crowded {
-        Some(Crowded(cap)) if !health::is_probe(request.uri().path()) => {
+        Some(Crowded(cap)) if !target::is_probe(request.uri().path()) => {
             caps.0.telemetry.refused(cap);
             let mut response = ApiError::Capped(cap).into_response();
             let close = axum::http::HeaderValue::from_static("close");

@@ -9,7 +9,7 @@ use std::{
 use axum::http::request::Parts;
 
 use super::{
-    decided::Decided, error::ApiError, head, rights::Look, target::Target, websocket::handshake,
+    decided::Decided, error::ApiError, head, look::Look, target::Target, websocket::handshake,
 };
 use crate::{
     access::{

@@ -10,12 +10,6 @@ use serde_json::json;
 
 use super::state::AppState;
 
-/// Whether a path is one of the probes', which pass whatever else is turned away: a full service is a
-/// healthy one.
-pub(super) fn is_probe(path: &str) -> bool {
-    path.starts_with("/_/health/")
-}
-
 /// `GET /_/health/live`: the process answers. Says nothing of MongoDB, so that an outage there does not
 /// restart every replica.
 pub(crate) async fn live() -> Response {

@@ -8,19 +8,13 @@ use std::{
 };
 
 use ahash::RandomState;
-use axum::{
-    extract::{Request, State},
-    http::{StatusCode, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::Request, http::header};
 use tokio::time::Instant;
 
-use super::{error::ApiError, head, health, state::AppState};
+use super::head;
 use crate::{
     access::{Memory, network},
     config::TrustedProxies,
-    telemetry::Cap,
 };
 
 /// Refusals are counted for this long from the first one.
@@ -54,7 +48,7 @@ impl Refusals {
     }
 
     /// A stand-in for the source: neither address nor credential is kept.
-    fn source(&self, request: &Request) -> u64 {
+    pub(super) fn source(&self, request: &Request) -> u64 {
         let mut state = self.hasher.build_hasher();
         let client = head::client(request.headers(), request.extensions(), &self.proxies);
         client.map(|client| network(client.ip())).hash(&mut state);
@@ -65,14 +59,14 @@ impl Refusals {
         state.finish()
     }
 
-    fn is_over(&self, source: u64, now: Instant) -> bool {
+    pub(super) fn is_over(&self, source: u64, now: Instant) -> bool {
         let Some(most) = self.most else { return false };
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let count = seen.get(&source, now).copied();
         count.is_some_and(|count| count.refused >= most && now < count.since + WINDOW)
     }
 
-    fn refused(&self, source: u64, now: Instant) {
+    pub(super) fn refused(&self, source: u64, now: Instant) {
         if self.most.is_none() {
             return;
         }
@@ -82,25 +76,6 @@ impl Refusals {
         count.refused += 1;
         seen.insert(source, count, now);
     }
-}
-
-/// Answers in place of everything else where a source has been refused too often, but for probes of health.
-pub(super) async fn slow_down(
-    State(state): State<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let refusals = &state.0.refusals;
-    let source = refusals.source(&request);
-    if !health::is_probe(request.uri().path()) && refusals.is_over(source, Instant::now()) {
-        state.0.hub.telemetry().refused(Cap::Refusals);
-        return ApiError::Capped(Cap::Refusals).into_response();
-    }
-    let response = next.run(request).await;
-    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        refusals.refused(source, Instant::now());
-    }
-    response
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::{
 use super::{
     decided::Decided,
     gate::{Change, Gate},
+    look::{ConnectionId, Look},
 };
 use crate::{
     access::Caller,
@@ -36,18 +37,6 @@ struct Entry {
     caller: Caller,
     decided: Arc<[Decided]>,
     close: CloseHandle,
-}
-
-/// Names a connection within a process: its sessions have one caller.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ConnectionId(u64);
-
-/// A look at a caller: for which connection, and how many reviews of rights had begun before. A later one
-/// may have missed what is registered with it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Look {
-    connection: ConnectionId,
-    reviews: u64,
 }
 
 /// Keeps a session registered; dropping it takes the session off.

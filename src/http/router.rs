@@ -10,11 +10,11 @@ use axum::{
 };
 
 use super::{
-    bare_socket, caps, collections, console, contract, cors,
+    admit, bare_socket, caps, collections, console, contract, cors,
     error::ApiError,
     explain, feeds, health, many, open,
     operator::{self, OwnListener},
-    reads, refusals,
+    reads,
     state::AppState,
     streams,
     target::{Target, host},
@@ -31,7 +31,7 @@ pub fn router(state: AppState) -> Router {
         .route("/_/console/{file}", get(console::part))
         // Databases and collections have any name, and mounts move them: their paths are read by hand.
         .fallback(mongo)
-        .layer(from_fn_with_state(state.clone(), refusals::slow_down))
+        .layer(from_fn_with_state(state.clone(), admit::slow_down))
         .layer(from_fn_with_state(state.0.caps.clone(), caps::turn_away))
         // Outermost, so that every answer has them, refusals included.
         .layer(from_fn_with_state(state.clone(), cors::answer))

@@ -150,6 +150,12 @@ pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> 
     header.and_then(|host| host.to_str().ok()).or_else(|| uri.host())
 }
 
+/// Whether a path is one of the probes', which pass whatever else is turned away: a full service is a
+/// healthy one.
+pub(super) fn is_probe(path: &str) -> bool {
+    path.starts_with("/_/health/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
