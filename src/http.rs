@@ -53,3 +53,5 @@ pub use plans::plan;
 pub use router::{operator_router, router};
 pub use server::{ServerLimits, serve};
 pub use state::AppState;
+#[doc(hidden)]
+pub use websocket::hear;

@@ -16,7 +16,8 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(document) = Document::from_reader(bytes) {
         permissions.replace(&[document]);
     }
-    let request = RawRequest { method: "GET".to_owned(), path: "/a".to_owned(), ..RawRequest::default() };
+    let request =
+        RawRequest { method: "GET".to_owned(), path: "/a".to_owned(), ..RawRequest::default() };
     let Ok(head) = RequestHead::new(request, SystemTime::UNIX_EPOCH) else { return };
     permissions.decide(&Caller::Anonymous, &head, RequestKind::Stream);
 });
